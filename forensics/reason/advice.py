@@ -1,0 +1,117 @@
+"""Turn the verdict's rules into things to do: which flag, which way, to what number. Numbers come from the memory figures, never from a printed hint."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from forensics.model import Advice, Cause, Change, Direction
+from forensics.reason.changes import flag
+from forensics.reason.known import KnownFacts
+from forensics.reason.place import Story
+from forensics.reason.verdict import Verdict
+from forensics.ruleset.schema import AdviceRule
+
+
+def direction_of(story: Story, verdict: Verdict) -> Direction | None:
+    """Which way the memory fraction has to go; ``rebalance`` where neighbouring attempts failed in opposite ways."""
+    if verdict.cause is not Cause.GPU_OOM_INIT:
+        return None
+    ways: dict[int, str] = {}
+    for signal in story.signals:
+        rule = story.rules.rule(signal.rule)
+        if signal.cause is Cause.GPU_OOM_INIT and rule is not None and rule.direction and signal.life is not None:
+            ways.setdefault(signal.life, rule.direction)
+    index = story.issue.index
+    near = {ways[i] for i in (index - 1, index, index + 1) if i in ways}
+    if {"raise", "lower"} <= near:
+        return Direction.REBALANCE
+    own = verdict.rule.direction if verdict.rule else None
+    own = own or next((r.direction for s in verdict.signals if (r := story.rules.rule(s.rule)) is not None and r.direction), None)
+    return Direction(own) if own else None
+
+
+def advise(story: Story, known: KnownFacts, verdict: Verdict, direction: Direction | None, changed: Sequence[Change]) -> tuple[Advice, ...]:
+    """What to do, the most direct first."""
+    found: list[Advice] = []
+    memory = known.memory
+    if direction is not None and memory.flag is not None:
+        found.extend(_fraction(known, direction))
+    captures = {k: v for s in verdict.signals for k, v in s.captures.items()}
+    for rule in verdict.rule.advise if verdict.rule else ():
+        if direction is not None and rule.flag == memory.flag:
+            continue  # said above, with the number
+        made = _advice(rule, captures, known)
+        if made is not None:
+            found.append(made)
+    if verdict.by in ("root", "mechanism") and changed and changed[0].since == "the last good life":
+        what = ", ".join(f"{c.what} {c.before or 'unset'} → {c.after or 'unset'}" for c in changed[:3])
+        found.append(Advice(text=f"or roll back what changed since the last good life: {what}"))
+    if verdict.cause is Cause.STARTUP_RACE:
+        unit = story.unit or "UNIT"
+        found.append(Advice(text="start the client only when the server says it is ready", command=f"ddforensics wait HOST --unit {unit}"))
+    if verdict.cause is Cause.MISTYPED_UNIT and story.unit:
+        found.append(Advice(text=f"ask for {story.unit}", command=f"journalctl -u {story.unit}"))
+    return tuple(found)
+
+
+def _fraction(known: KnownFacts, direction: Direction) -> list[Advice]:
+    memory = known.memory
+    low, high = memory.fraction_min, memory.fraction_max
+    if direction is Direction.REBALANCE or memory.fits is False:
+        bounds = f" (at least {low:.3f} for the weights, at most {high:.3f} for what comes after the pool)" if low is not None and high is not None else ""
+        text = f"no single value of {memory.flag} fits{bounds}: make the model smaller on each GPU (more tensor parallelism, quantization, a smaller draft model) or what follows the pool (fewer or smaller CUDA graphs, shorter chunks)"
+        return [Advice(text=text, flag=memory.flag, direction=Direction.REBALANCE, from_=memory.fraction)]
+    to = memory.suggest(direction)
+    if direction is Direction.RAISE:
+        why = f": the weights alone need {low:.3f} of the free memory" if low is not None else ""
+        text = f"raise {memory.flag} to at least {to}{why}" if to is not None else f"raise {memory.flag}{why}"
+        if to is None and low is not None:
+            text = f"{memory.flag} would have to be above {low:.3f}, which leaves no room for anything else: use more GPUs or a smaller (quantized) model"
+    else:
+        why = f": above {high:.3f} there is no room for what comes after it" if high is not None else ""
+        text = f"lower {memory.flag} to at most {to}{why}" if to is not None else f"lower {memory.flag}{why}"
+    return [Advice(text=text, flag=memory.flag, direction=direction, from_=memory.fraction, to=to)]
+
+
+def _advice(rule: AdviceRule, captures: dict[str, str], known: KnownFacts) -> Advice | None:
+    to: str | float | None = rule.to
+    if isinstance(to, str) and re.fullmatch(r"[a-z]+\.[a-z_.]+", to):
+        value = known.value(to)
+        to = value if isinstance(value, (str, float, int)) else None
+    direction = Direction(rule.direction) if rule.direction in {str(d) for d in Direction} else None
+    text = _fill(rule.text, captures, known)
+    command = _fill(rule.command, captures, known)
+    if text is None and rule.text is not None and command is None:
+        return None
+    if text is None:
+        verb = {Direction.RAISE: "raise", Direction.LOWER: "lower"}.get(direction, "change") if direction else "change"
+        if rule.flag is None and command is None:
+            return None
+        text = f"{verb} {rule.flag}" + (f" to {to}" if to is not None else "") if rule.flag else "run the command"
+    current = known.story.issue.arguments.get((rule.flag or "").lstrip("-").replace("-", "_")) if rule.flag else None
+    return Advice(text=text, flag=flag(rule.flag.lstrip("-").replace("-", "_"), None) if rule.flag else None, direction=direction, from_=current, to=to, command=command)
+
+
+def _fill(text: str | None, captures: dict[str, str], known: KnownFacts) -> str | None:
+    """Fill ``{capture}`` and ``{known.fact}``; a text whose blanks cannot be filled is not shown."""
+    if text is None:
+        return None
+    missing = False
+
+    def put(match: re.Match[str]) -> str:
+        nonlocal missing
+        name = match.group(1)
+        value = captures.get(name) if name in captures else (known.story.unit if name == "unit" else known.value(name) if "." in name else None)
+        if value is None:
+            missing = True
+            return ""
+        return f"{value:g}" if isinstance(value, float) else str(value)
+
+    filled = re.sub(r"\{([a-z_][a-z_.]*)\}", put, text)
+    return None if missing else with_unit(filled, known.story.unit)
+
+
+def with_unit(text: str, unit: str | None) -> str:
+    """Put the unit's name where a rule says UNIT."""
+    return re.sub(r"\bUNIT\b", lambda _: unit, text) if unit else text

@@ -1,0 +1,110 @@
+"""Choose the dozen lines that the verdict rests on, the root first. Adds no line that nobody saw."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from forensics.model import Cause, Coverage, Evidence, Facts, MarkKind, Moment, Origin, Role, Signal
+from forensics.reason.place import Story, evidence
+from forensics.reason.verdict import Verdict
+
+MOST = 12
+SYSTEMD_ENDS = (MarkKind.EXITED, MarkKind.FAILED, MarkKind.OOM_KILL, MarkKind.START_TIMEOUT, MarkKind.STOP_TIMEOUT, MarkKind.WATCHDOG, MarkKind.START_LIMIT, MarkKind.DEACTIVATED)
+
+
+def cite(story: Story, verdict: Verdict, signals: Sequence[Signal]) -> tuple[Evidence, ...]:
+    """At most twelve lines: the verdict's own, how it ended, what the client saw, where it stood, what else was loud."""
+    chosen: list[Evidence] = []
+    seen: set[tuple[str, str]] = set()
+
+    def take(lines: Iterable[Evidence], most: int) -> None:
+        taken = 0
+        for line in lines:
+            key = ("", line.text.strip())
+            if not line.text.strip() or key in seen or len(chosen) >= MOST or taken >= most:
+                continue
+            seen.add(key)
+            chosen.append(line)
+            taken += 1
+
+    take((line for s in verdict.signals for line in s.lines), 5)
+    mine = [s for s in signals if s.life == story.issue.index and s not in verdict.signals]
+    take((line for s in mine if s.cause is verdict.cause for line in s.lines), 2)
+    take(_state_lines(story), 2 if verdict.by != "health" else 1)
+    take(_marks(story, SYSTEMD_ENDS), 3)
+    take((line for s in mine if s.role is Role.MECHANISM for line in s.lines), 2)
+    take((line for s in mine if s.role is Role.ROOT for line in s.lines), 2)
+    if verdict.cause in (Cause.UNKNOWN, Cause.SIGNAL_DEATH, Cause.EXIT_CODE_DEATH, Cause.RESTART_LOOP, Cause.EVIDENCE_MISSING):
+        take((line for s in mine if s.role is Role.CONTEXT for line in s.lines), 2)
+    take((line for s in mine if s.role is Role.CASCADE for line in s.lines), 2)
+    take(_opposite(story, verdict, signals), 2)
+    take(_marks(story, (MarkKind.STOPPING, MarkKind.STOP_ASKED), last=True), 1)
+    take(_client_lines(story.facts), 2)
+    take(_marks(story, (MarkKind.READY, MarkKind.LISTENING)), 1)
+    take(_marks(story, (MarkKind.PROGRESS,), last=True), 1)
+    take((line for s in mine if s.role is Role.BENIGN for line in s.lines), 2)
+    take(_marks(story, (MarkKind.SERVING,)), 1)
+    if verdict.cause in (Cause.UNKNOWN, Cause.SIGNAL_DEATH, Cause.EXIT_CODE_DEATH) or len(chosen) < 3:
+        take(_last_words(story), 4)
+    return tuple(chosen)
+
+
+def _state_lines(story: Story) -> list[Evidence]:
+    state = story.state
+    if state is None:
+        return []
+    wanted = ("missing", "active", "process", "main")
+    return [Evidence(source=state.source, line=state.lines[k][0], text=state.lines[k][1]) for k in wanted if k in state.lines]
+
+
+def _marks(story: Story, kinds: Sequence[MarkKind], *, last: bool = False) -> list[Evidence]:
+    found = [p for p in story.placed if p.life == story.issue.index and p.mark is not None and p.mark.kind in kinds]
+    lines = [evidence(p.seen.record, p.mark.id if p.mark else None) for p in found]
+    return lines[-1:] if last else lines
+
+
+def _opposite(story: Story, verdict: Verdict, signals: Sequence[Signal]) -> list[Evidence]:
+    """The same cause in a neighbouring life: the other half of a rebalance."""
+    return [line for s in signals if s.cause is verdict.cause and s.life is not None and abs(s.life - story.issue.index) == 1 for line in s.lines]
+
+
+def _client_lines(facts: Facts) -> list[Evidence]:
+    rows = [(b.source, r) for b in facts.benches for r in b.rows if r.kind not in ("", "ok")]
+    chosen = rows[:1] + rows[-1:] if len(rows) > 1 else rows
+    return [Evidence(source=source, line=r.line_no, text=r.text, at=r.at) for source, r in chosen]
+
+
+def _last_words(story: Story) -> list[Evidence]:
+    lines = [r for tail in story.facts.tails.values() for r in tail.last if r.origin is not Origin.CLIENT and r.text.strip()]
+    lines.sort(key=lambda r: (r.at is not None, r.at or 0.0))
+    return [evidence(r) for r in reversed(lines[-4:])]
+
+
+def timeline(story: Story, verdict: Verdict) -> tuple[Moment, ...]:
+    """What happened to the unit, in order: starts, phases, readiness, the root, the end, the client."""
+    moments: list[Moment] = []
+    interesting = (*SYSTEMD_ENDS, MarkKind.STARTING, MarkKind.STARTED, MarkKind.STOP_ASKED, MarkKind.STOPPED, MarkKind.RESTART, MarkKind.READY, MarkKind.LISTENING, MarkKind.BOOT, MarkKind.ARGUMENTS)
+    for placed in story.placed:
+        mark, record = placed.mark, placed.seen.record
+        near = abs(placed.life - story.issue.index) <= 1
+        begins = mark is not None and mark.kind is MarkKind.BEGIN and placed.life == story.issue.index and record.rank in ("", "TP0")
+        if mark is not None and near and (mark.kind in interesting or begins):
+            moments.append(Moment(at=record.at, source=record.source, text=record.text[:200]))
+    for signal in verdict.signals[:3]:
+        if signal.record is not None:
+            moments.append(Moment(at=signal.at, source=signal.record.source, text=signal.record.text[:200]))
+    for bench in story.facts.benches:
+        for at, what in ((bench.first_at, "first"), (bench.last_at, "last")):
+            if at is not None and bench.errors:
+                moments.append(Moment(at=at, source=bench.source, text=f"the client's {what} error"))
+    unique = list(dict.fromkeys(m for m in moments if m.at is not None))
+    unique.sort(key=lambda m: m.at or 0.0)
+    return tuple(unique[:20] + unique[-20:] if len(unique) > 40 else unique)
+
+
+def coverage(facts: Facts) -> dict[str, Coverage]:
+    """The coverage table with its fixed keys first."""
+    fixed = {k: facts.coverage.get(k, Coverage.NOT_COLLECTED) for k in ("journal", "status", "kernel", "bench")}
+    return {**fixed, **{k: v for k, v in facts.coverage.items() if k not in fixed}}
+
+

@@ -1,0 +1,287 @@
+"""Compute the known facts that conditions may name, lazily and by name. Knows where each comes from; judges none of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from forensics.model import BenchRun, Cause, Coverage, EndKind, Evidence, Known, Origin, Role
+from forensics.reason.acceptance import Acceptance, acceptance
+from forensics.reason.memory import Budget, budget
+from forensics.reason.place import Story, evidence, failed
+
+STALL_S = 600.0  # a start-up that says nothing for so long is stuck: the servers' own limits are 480 and 600 s
+Value = tuple[object | None, tuple[Evidence, ...]]
+
+
+@dataclass
+class KnownFacts:
+    """Known facts of one story, computed once each when first named."""
+
+    story: Story
+    memory: Budget
+    accept: Acceptance | None
+    cache: dict[str, Known] = field(default_factory=dict)
+
+    def get(self, name: str) -> Known:
+        """The fact of that name; unknown names are unknown facts (the loader refuses them before)."""
+        if name not in self.cache:
+            value, lines = self._compute(name)
+            self.cache[name] = Known(name=name, value=value, evidence=lines)
+        return self.cache[name]
+
+    def value(self, name: str) -> object | None:
+        """Its value alone; None is unknown."""
+        return self.get(name).value
+
+    def _compute(self, name: str) -> Value:
+        family, _, rest = name.partition(".")
+        if family == "argv" or name.startswith("life.argv."):
+            return self._argument(name.removeprefix("life.argv.").removeprefix("argv."))
+        if family == "memory":
+            return getattr(self.memory, rest, None), tuple(self.memory.lines.values())[:3]
+        compute = FAMILIES.get(family)
+        return compute(self, rest) if compute else (None, ())
+
+    def _argument(self, name: str) -> Value:
+        wanted = name.lstrip("-").replace("-", "_")
+        arguments = self.story.issue.arguments
+        if not arguments:
+            return None, ()
+        text = arguments.get(wanted)
+        if text is None:
+            return None, ()
+        if text in ("True", "true", "False", "false"):
+            return text.lower() == "true", ()
+        try:
+            return float(text), ()
+        except ValueError:
+            return text, ()
+
+
+def known_facts(story: Story) -> KnownFacts:
+    """The known facts of a story."""
+    return KnownFacts(story=story, memory=budget(story), accept=acceptance(story.facts.benches))
+
+
+# --------------------------------------------------------------------------- unit
+
+
+def _unit(known: KnownFacts, rest: str) -> Value:
+    story = known.story
+    state = story.state
+    told = tuple(Evidence(source=state.source, line=n, text=t) for n, t in state.lines.values()) if state else ()
+    if rest in ("missing", "exists"):
+        missing = None if state is None or (state.load is None and state.active is None) else state.load == "not-found"
+        if missing is None and any(s.record.origin is Origin.SERVER for s in story.facts.seen):
+            missing = False
+        return (missing if rest == "missing" or missing is None else not missing), told
+    values: dict[str, object | None] = {
+        "load_state": state.load if state else None,
+        "active_state": state.active if state else None,
+        "sub_state": state.sub if state else None,
+        "result": (state.result if state and state.result else story.issue.end.result),
+        "restarts": story.restarts,
+        "start_limit": story.start_limit or None,
+        "near_miss": story.pick.how == "mistyped" or None,
+        "asked": story.pick.asked,
+    }
+    return values.get(rest), told
+
+
+# --------------------------------------------------------------------------- life
+
+
+def _life(known: KnownFacts, rest: str) -> Value:
+    story, life = known.story, known.story.issue
+    if rest.startswith("end."):
+        part = rest[4:]
+        if life.end.kind is EndKind.NONE and life.alive is None and part == "kind":
+            return None, ()
+        value = getattr(life.end, part, None)
+        return (str(value) if part in ("kind", "by") else value), ()
+    log_seen = any(s.record.origin is Origin.SERVER for s in story.facts.seen)
+    age = story.at - life.last_at if story.at is not None and life.last_at is not None else None
+    values: dict[str, object | None] = {
+        "alive": life.alive,
+        "ready": True if life.ready else False if log_seen or life.phases else None,
+        "listening": True if life.listening else False if log_seen or life.phases else None,
+        "served": life.served or (None if not log_seen else False),
+        "stalled": _stalled(story, age),
+        "lived_s": life.lived_s,
+        "started_at": life.started_at,
+        "listening_at": life.listening_at,
+        "ready_at": life.ready_at,
+        "ended_at": life.ended_at,
+        "phase": str(life.phase) if life.phase else None,
+        "progress": life.progress.done / life.progress.of if life.progress else None,
+        "progress_age_s": age,
+        "pids": life.pids or None,
+        "version": life.version,
+        "opened": bool(life.arguments) or None,
+        "count": len(story.lives),
+        "failed_count": sum(failed(x) for x in story.lives),
+        "rooted": any(True for s in story.of_issue(Role.ROOT) if s.cause not in (Cause.WRONG_ENDPOINT, Cause.BENCH_OVERLOAD)),
+        "mechanism": any(True for _ in story.of_issue(Role.MECHANISM)),
+        "cascaded": any(True for _ in story.of_issue(Role.CASCADE)),
+        "stop_asked": life.end.kind is EndKind.STOPPED,
+    }
+    return values.get(rest), _life_lines(story, rest)
+
+
+def _stalled(story: Story, age: float | None) -> bool | None:
+    life = story.issue
+    if life.ready or life.alive is False:
+        return False
+    if any(s.cause is Cause.STARTUP_HANG for s in story.of_issue(Role.STATE, Role.ROOT)):
+        return True
+    if life.phases and life.alive is None:
+        return False
+    return age > STALL_S if age is not None else None
+
+
+def _life_lines(story: Story, rest: str) -> tuple[Evidence, ...]:
+    life = story.issue
+    if rest in ("alive", "ready", "listening", "phase", "stalled", "progress", "served"):
+        marks = [p for p in story.placed if p.life == life.index and p.mark is not None and p.seen.record.origin is Origin.SERVER]
+        return tuple(evidence(p.seen.record) for p in marks[-1:])
+    return ()
+
+
+# --------------------------------------------------------------------------- client
+
+
+def _client(known: KnownFacts, rest: str) -> Value:
+    benches = known.story.facts.benches
+    if not benches:
+        return None, ()
+    kinds = {
+        "refused": "refused",
+        "reset": "reset",
+        "timed_out": "timed-out",
+        "http_400": "http-400",
+        "http_404": "http-404",
+        "http_429": "http-429",
+        "http_503": "http-503",
+        "too_long": "too-long",
+        "tls": "tls",
+        "dns": "dns",
+    }
+    if rest in kinds:
+        kind = kinds[rest]
+        lines = tuple(Evidence(source=b.source, line=r.line_no, text=r.text, at=r.at) for b in benches for r in b.rows if r.kind == kind)
+        return sum(b.errors.get(kind, 0) for b in benches), lines[:1] + lines[-1:] if len(lines) > 1 else lines
+    if rest in ("asked", "ok", "failed"):
+        return _sum(benches, rest), _rows(benches, "ok" if rest == "ok" else "")
+    if rest in ("first_error_at", "last_error_at"):
+        times = [b.first_at if rest == "first_error_at" else b.last_at for b in benches]
+        real = [t for t in times if t is not None]
+        return (min(real) if rest == "first_error_at" else max(real)) if real else None, ()
+    if rest in ("host", "port", "path", "tool"):
+        return next((v for b in benches if (v := getattr(b, rest)) is not None), None), ()
+    if rest == "errors":
+        return sum(sum(b.errors.values()) for b in benches), ()
+    return _metric(benches, rest), _rows(benches, "")
+
+
+def _metric(benches: tuple[BenchRun, ...], name: str) -> object | None:
+    for b in benches:
+        m = b.metrics
+        generated, again = m.get("total_generated_tokens"), m.get("total_generated_tokens_retokenized")
+        if name == "retokenized_share" and generated and again is not None:
+            return again / generated
+        if name == "median_ttft_ms" and "median_ttft_ms" in m:
+            return m["median_ttft_ms"]
+        if name == "rejected_share" and b.asked and b.failed is not None:
+            return b.failed / b.asked
+        if name in m:
+            return m[name]
+    return None
+
+
+def _sum(benches: tuple[BenchRun, ...], name: str) -> int | None:
+    values = [v for b in benches if (v := getattr(b, name)) is not None]
+    return sum(values) if values else None
+
+
+def _rows(benches: tuple[BenchRun, ...], kind: str) -> tuple[Evidence, ...]:
+    return tuple(Evidence(source=b.source, line=r.line_no, text=r.text, at=r.at) for b in benches for r in b.rows if not kind or r.kind == kind)[:4]
+
+
+# --------------------------------------------------------------------------- the rest
+
+
+def _kernel(known: KnownFacts, rest: str) -> Value:
+    wanted = {"oom_pids": Cause.HOST_OOM, "xids": None, "segfaults": Cause.SIGNAL_DEATH}
+    if rest not in wanted:
+        return None, ()
+    found = [s for s in known.story.signals if s.record is not None and s.record.origin is Origin.KERNEL]
+    key = "xid" if rest == "xids" else "pid"
+    chosen = [s for s in found if key in s.captures and (wanted[rest] is None or s.cause is wanted[rest])]
+    values = {int(s.captures[key]) for s in chosen if s.captures[key].isdigit()}
+    read = known.story.facts.coverage.get("kernel") in (Coverage.READ, Coverage.EMPTY)
+    return (values if values or read else None), tuple(line for s in chosen for line in s.lines)[:3]
+
+
+def _accept(known: KnownFacts, rest: str) -> Value:
+    found = known.accept
+    if found is None:
+        return None, ()
+    values: dict[str, object | None] = {
+        "narrow": found.narrow,
+        "wide": found.wide,
+        "narrow_len": found.narrow_len,
+        "wide_len": found.wide_len,
+        "worst_len": found.wide_len,
+        "best_len": found.narrow_len,
+        "first_bad": found.first_bad,
+        "collapses": found.first_bad is not None if found.narrow is not None and found.wide is not None else None,
+    }
+    return values.get(rest), found.lines
+
+
+def _host(known: KnownFacts, rest: str) -> Value:
+    facts = known.story.facts
+    values: dict[str, object | None] = {
+        "units": facts.unit_names or None,
+        "listeners": {x.port for x in facts.listeners} if facts.listeners is not None else None,
+        "rebooted": any(x.end.kind is EndKind.REBOOT for x in known.story.lives) or None,
+    }
+    return values.get(rest), ()
+
+
+def _probe(known: KnownFacts, rest: str) -> Value:
+    probes = known.story.facts.probes
+    if not probes:
+        return None, ()
+    lines = tuple(Evidence(source="health", line=p.line_no, text=p.text) for p in probes)[:3]
+    if rest == "listening":
+        return any((p.code or 0) > 0 for p in probes), lines
+    if rest == "ready_path_code":
+        profile = known.story.profile
+        paths = {e.path for e in profile.endpoints if e.says == "ready"} if profile else set()
+        return next((p.code for p in probes if p.path in paths), None), lines
+    if rest == "ok":
+        return any(p.code == 200 for p in probes), lines
+    return None, lines
+
+
+def _evidence(known: KnownFacts, rest: str) -> Value:
+    facts = known.story.facts
+    if rest in ("server_lines", "systemd_lines"):
+        origin = Origin.SERVER if rest == "server_lines" else Origin.SYSTEMD
+        return any(s.record.origin is origin for s in facts.seen), ()
+    coverage = facts.coverage.get(rest)
+    return (str(coverage) if coverage else str(Coverage.NOT_COLLECTED)), ()
+
+
+FAMILIES: Mapping[str, Callable[[KnownFacts, str], Value]] = {
+    "unit": _unit,
+    "life": _life,
+    "client": _client,
+    "kernel": _kernel,
+    "accept": _accept,
+    "host": _host,
+    "probe": _probe,
+    "evidence": _evidence,
+}

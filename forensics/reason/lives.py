@@ -1,0 +1,369 @@
+"""Cut the marked lines of a unit into its lives, and say how each ended and by whom. Weighs no cause."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from forensics.model import EndBy, EndKind, Facts, MarkKind, Origin, Phase, Record, Role, Seen
+from forensics.reason.startup import Startup
+from forensics.ruleset.schema import Mark, Rule, RuleSet
+
+SIGNALS = {1: "SIGHUP", 2: "SIGINT", 3: "SIGQUIT", 4: "SIGILL", 5: "SIGTRAP", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL", 11: "SIGSEGV", 13: "SIGPIPE", 15: "SIGTERM"}
+UNIT_LINES = (MarkKind.STARTING, MarkKind.STARTED, MarkKind.EXITED, MarkKind.FAILED, MarkKind.DEACTIVATED, MarkKind.STOPPED, MarkKind.STOP_ASKED)
+
+
+class Placed(NamedTuple):
+    """A seen line with its place: the life it fell into, the phase of its rank at that moment, its position in the merged order."""
+
+    seen: Seen
+    rule: Rule | None
+    mark: Mark | None
+    life: int
+    phase: Phase | None
+    order: int
+
+
+@dataclass
+class Draft:
+    """A life while it is being read. Every field is what some line said; nothing is concluded here."""
+
+    index: int
+    by_systemd: bool = False
+    started_at: float | None = None
+    active: bool = False
+    ended_at: float | None = None
+    last_at: float | None = None
+    code: str | None = None  # exited, killed, dumped
+    status: int | None = None
+    result: str | None = None
+    stop_asked: bool = False
+    stop_sent: bool = False  # systemd says that somebody sent the signal
+    deactivated: bool = False
+    stopped: bool = False
+    oom: bool = False
+    start_timeout: bool = False
+    stop_timeout: bool = False
+    watchdog: bool = False
+    start_failed: bool = False
+    rebooted: bool = False
+    self_kill: bool = False
+    finished: bool = False
+    stopping: bool = False
+    child_codes: list[int] = field(default_factory=list)
+    startup: Startup = field(default_factory=Startup)
+    arguments: dict[str, str] = field(default_factory=dict)
+    opened: bool = False  # the server itself logged its arguments
+    servers: Counter[str] = field(default_factory=Counter)
+    versions: list[str] = field(default_factory=list)
+    pids: set[int] = field(default_factory=set)
+    invocation: str = ""
+    sources: set[str] = field(default_factory=set)
+
+    @property
+    def over(self) -> bool:
+        """Whether a line said that the main process is gone."""
+        return bool(self.code or self.result or self.deactivated or self.stopped or self.rebooted)
+
+
+class Fold:
+    """Feed seen lines in merged order; ``lives`` and ``placed`` grow."""
+
+    def __init__(self, rules: RuleSet, unit: str | None, description: str | None, first_at: Mapping[str, float | None]) -> None:
+        self.lives: list[Draft] = []
+        self.placed: list[Placed] = []
+        self.restarts: int | None = None
+        self.start_limit = False
+        self._rules = {r.id: r for r in rules.rules}
+        self._marks = {m.id: m for p in rules.profiles for m in p.marks}
+        self._figures = {f.id: f for p in rules.profiles if p.memory for f in p.memory.figures}
+        self._unit, self._description, self._first_at = unit, description, first_at
+
+    def feed(self, seen: Seen, order: int) -> None:
+        """Take one line."""
+        rule, mark = self._rules.get(seen.hit.rule), self._marks.get(seen.hit.rule)
+        record = seen.record
+        if mark is not None and mark.from_ is Origin.SYSTEMD and not self._about_us(seen):
+            return
+        if rule is not None and rule.from_ is Origin.SYSTEMD and not self._about_us(seen):
+            return
+        if mark is not None:
+            self._mark(mark, seen)
+        draft = self._current(record)
+        self._touch(draft, record, mark)
+        phase = draft.startup.phase_of(record.rank)
+        if record.origin in (Origin.KERNEL, Origin.CLIENT):
+            phase = draft.startup.phase_of()
+        self.placed.append(Placed(seen, rule, mark, draft.index, phase, order))
+
+    # ---- which life
+
+    def _current(self, record: Record) -> Draft:
+        if record.invocation:
+            for draft in reversed(self.lives):
+                if draft.invocation == record.invocation:
+                    return draft
+        if not self.lives:
+            return self._open(record, by_systemd=False, at=self._first_at.get(record.source))
+        draft = self.lives[-1]
+        if record.invocation and draft.invocation and record.invocation != draft.invocation and record.origin is not Origin.KERNEL:
+            return self._open(record, by_systemd=False, at=record.at)
+        return draft
+
+    def _open(self, record: Record, *, by_systemd: bool, at: float | None) -> Draft:
+        draft = Draft(index=len(self.lives), by_systemd=by_systemd, started_at=at, invocation=record.invocation)
+        self.lives.append(draft)
+        return draft
+
+    def _touch(self, draft: Draft, record: Record, mark: Mark | None) -> None:
+        draft.sources.add(record.source)
+        if record.invocation and not draft.invocation and record.origin is not Origin.KERNEL:
+            draft.invocation = record.invocation
+        if record.origin is Origin.SERVER:
+            if record.pid:
+                draft.pids.add(record.pid)
+            if record.at is not None and (draft.last_at is None or record.at > draft.last_at):
+                draft.last_at = record.at
+        if mark is not None and mark.from_ is Origin.SERVER:
+            draft.servers[mark.profile] += 1
+            if mark.version:
+                draft.versions.append(mark.version)
+
+    def _about_us(self, seen: Seen) -> bool:
+        named = seen.hit.captures.get("unit")
+        if not self._unit:
+            return True
+        if named:
+            return named == self._unit or named == self._unit.removesuffix(".service")
+        told = seen.record.unit
+        if told and told not in ("init.scope", self._unit):
+            return False
+        described = seen.hit.captures.get("description")
+        return not (described and self._description) or described == self._description
+
+    # ---- what a mark says
+
+    def _mark(self, mark: Mark, seen: Seen) -> None:
+        record, captures = seen.record, dict(seen.hit.captures)
+        if mark.from_ is Origin.SYSTEMD:
+            self._systemd(mark.kind, record, captures)
+        elif mark.kind is MarkKind.BOOT:
+            if self.lives and not self.lives[-1].over:
+                self.lives[-1].rebooted = True
+                self.lives[-1].ended_at = self.lives[-1].last_at
+        elif mark.kind is not MarkKind.SHUTDOWN:
+            self._server(mark, seen, captures)
+
+    def _server(self, mark: Mark, seen: Seen, captures: dict[str, str]) -> None:
+        record = seen.record
+        draft = self._current(record)
+        if mark.kind is MarkKind.ARGUMENTS:
+            if mark.opens and draft.opened and not (draft.by_systemd and not draft.over and record.pid in draft.pids) or draft.over and not draft.by_systemd:
+                draft = self._open(record, by_systemd=False, at=record.at)
+            draft.opened = True
+            if "args" in captures:
+                draft.arguments.update(arguments(captures["args"], mark.style))
+        elif mark.kind is MarkKind.SELF_KILL:
+            draft.self_kill = True
+        elif mark.kind is MarkKind.CHILD_EXIT:
+            code = captures.get("code", "")
+            if re.fullmatch(r"-?\d+", code):
+                draft.child_codes.append(int(code))
+        elif mark.kind is MarkKind.FINISHED:
+            draft.finished = True
+        elif mark.kind is MarkKind.STOPPING:
+            draft.stopping = True
+        draft.startup.feed(mark, record, captures)
+
+    def _systemd(self, kind: MarkKind, record: Record, captures: dict[str, str]) -> None:
+        if kind in (MarkKind.STARTING, MarkKind.STARTED):
+            self._started(kind, record)
+            return
+        if kind is MarkKind.RESTART:
+            count = captures.get("counter", "")
+            self.restarts = int(count) if count.isdigit() else (self.restarts or 0) + 1
+            return
+        if kind is MarkKind.START_LIMIT:
+            self.start_limit = True
+            return
+        draft = self._current(record)
+        if kind is MarkKind.EXITED:
+            if captures.get("process", "").lower() == "control" and draft.code is not None:
+                return  # ExecStop and the like: the main process has said its own
+            draft.code, draft.ended_at = captures.get("code"), record.at
+            status = captures.get("status", "").partition("/")[0]
+            draft.status = int(status) if status.isdigit() else _signal_number(captures.get("signal") or status)
+        elif kind is MarkKind.FAILED:
+            result = captures.get("result")
+            if not (draft.result and result == "start-limit-hit"):  # the limit hides how the attempt before ended
+                draft.result = result or draft.result
+            draft.ended_at = draft.ended_at if draft.ended_at is not None else record.at
+        elif kind in (MarkKind.DEACTIVATED, MarkKind.STOPPED):
+            if kind is MarkKind.STOPPED and draft.over and not draft.stop_asked:
+                return  # systemd 247 and 252 say "Stopped" at each automatic restart
+            draft.deactivated = draft.deactivated or kind is MarkKind.DEACTIVATED
+            draft.stopped = draft.stopped or kind is MarkKind.STOPPED
+            draft.ended_at = draft.ended_at if draft.ended_at is not None else record.at
+        else:
+            flag = {
+                MarkKind.STOP_ASKED: "stop_asked",
+                MarkKind.OOM_KILL: "oom",
+                MarkKind.START_TIMEOUT: "start_timeout",
+                MarkKind.STOP_TIMEOUT: "stop_timeout",
+                MarkKind.WATCHDOG: "watchdog",
+                MarkKind.START_FAILED: "start_failed",
+                MarkKind.KILL_SENT: "stop_sent",
+            }.get(kind)
+            if flag:
+                setattr(draft, flag, True)
+            if kind is MarkKind.START_FAILED and draft.ended_at is None:
+                draft.ended_at = record.at
+
+    def _started(self, kind: MarkKind, record: Record) -> None:
+        draft = self.lives[-1] if self.lives else None
+        if draft is not None and not draft.over and not (record.invocation and draft.invocation and draft.invocation != record.invocation):
+            if draft.by_systemd and not draft.active and kind is MarkKind.STARTED:
+                draft.active = True  # "Starting …" came before
+                return
+            if not draft.by_systemd and (draft.started_at is None or record.at is None or 0 <= record.at - draft.started_at <= 2):
+                # its first lines can precede "Started" in the journal
+                draft.by_systemd, draft.active = True, kind is MarkKind.STARTED
+                draft.started_at = draft.started_at if draft.started_at is not None else record.at
+                return
+        fresh = self._open(record, by_systemd=True, at=record.at)
+        fresh.active = kind is MarkKind.STARTED
+
+
+def merged(facts: Facts) -> Iterator[Seen]:
+    """All seen lines in one order: by time across sources, by line within a source. Repeats of a line in a second source are dropped.
+
+    Time within a source never runs back (interleaved writers), so the order of lines is kept; sources without any time come last.
+    """
+    keyed: list[tuple[float, int, int, Seen]] = []
+    ranks: dict[str, int] = {}
+    latest: dict[str, float] = {}
+    timed = {s.record.source for s in facts.seen if s.record.at is not None}
+    for position, seen in enumerate(facts.seen):
+        source = seen.record.source
+        rank = ranks.setdefault(source, len(ranks))
+        if seen.record.at is not None:
+            latest[source] = max(latest.get(source, seen.record.at), seen.record.at)
+        at = latest.get(source, float("-inf") if source in timed else float("inf"))
+        keyed.append((at, rank, position, seen))
+    keyed.sort(key=lambda k: k[:3])
+    known: dict[tuple[str, str, int | None], str] = {}
+    for _, _, _, seen in keyed:
+        record = seen.record
+        key = (seen.hit.rule, record.text, int(record.at) if record.at is not None else None)
+        if record.at is not None and known.setdefault(key, record.source) != record.source:
+            continue
+        yield seen
+
+
+def arguments(text: str, style: str | None) -> dict[str, str]:
+    """Arguments as a server logs them (``ServerArgs(model_path='x', tp_size=1)`` or a dict) by name, values as text; what cannot be read is left out."""
+    body = text.strip()
+    if style == "dict":
+        body = body[: body.rfind("}") + 1]
+        try:
+            tree = ast.parse(body, mode="eval").body
+        except (SyntaxError, ValueError, MemoryError, RecursionError):
+            return _pairs(body, r"'([A-Za-z_]\w*)': ")
+        if isinstance(tree, ast.Dict):
+            return {str(k.value): _value(v) for k, v in zip(tree.keys, tree.values, strict=True) if isinstance(k, ast.Constant)}
+        return {}
+    return _pairs(body, r"\b([a-z_]\w*)=")
+
+
+def _pairs(body: str, name: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for m in re.finditer(name + r"('[^']*'|\"[^\"]*\"|[^,(){}\s]+)", body):
+        found.setdefault(m.group(1), m.group(2).strip("'\""))
+    return found
+
+
+def _value(node: ast.expr) -> str:
+    return str(node.value) if isinstance(node, ast.Constant) else ast.unparse(node)
+
+
+def _signal_number(name: str) -> int | None:
+    wanted = name if name.startswith("SIG") else f"SIG{name}"
+    return next((n for n, s in SIGNALS.items() if s == wanted), None)
+
+
+def fold(facts: Facts, rules: RuleSet, unit: str | None) -> Fold:
+    """Run all seen lines through a fold."""
+    state = facts.units.get(unit or "")
+    first_at = {name: next((r.at for r in tail.first if r.at is not None), None) for name, tail in facts.tails.items()}
+    result = Fold(rules, unit, state.description if state else None, first_at)
+    for order, seen in enumerate(merged(facts)):
+        result.feed(seen, order)
+    return result
+
+
+def cascaded(placed: list[Placed], life: int) -> bool:
+    """Whether the life has a line that only follows from another failure."""
+    return any(p.life == life and p.rule is not None and p.rule.role is Role.CASCADE for p in placed)
+
+
+def end_of(draft: Draft, *, self_kill_signal: str | None, kernel_killed: bool, cascades: bool, exit_zero_is_crash: bool) -> tuple[EndKind, EndBy, str | None, int | None]:
+    """How a life ended, by whom, the signal's name and the exit status; (NONE, …) where no line says that it ended."""
+    signal = SIGNALS.get(draft.status or 0, f"signal {draft.status}") if draft.code in ("killed", "dumped") else None
+    status = draft.status if draft.code == "exited" else None
+    if draft.rebooted:
+        return EndKind.REBOOT, EndBy.UNKNOWN, None, None
+    if draft.oom or draft.result == "oom-kill":
+        return EndKind.OOM_KILL, EndBy.KERNEL, signal, status
+    if draft.watchdog or draft.result == "watchdog":
+        return EndKind.WATCHDOG, EndBy.SYSTEMD, signal, status
+    if draft.start_timeout or (draft.result == "timeout" and not draft.stop_asked):
+        return EndKind.TIMEOUT, EndBy.SYSTEMD, signal, status
+    if draft.stop_timeout:
+        return EndKind.TIMEOUT, EndBy.SYSTEMD, signal, status
+    if draft.stop_asked and draft.over:
+        return EndKind.STOPPED, EndBy.OPERATOR, signal, status
+    if signal is not None:
+        return EndKind.SIGNAL, _killer(draft, signal, self_kill_signal, kernel_killed, cascades), signal, None
+    if status is not None:
+        return EndKind.EXIT, EndBy.ITSELF, None, status
+    return _unsaid_end(draft, self_kill_signal, cascades, exit_zero_is_crash)
+
+
+def _killer(draft: Draft, signal: str, self_kill_signal: str | None, kernel_killed: bool, cascades: bool) -> EndBy:
+    if kernel_killed:
+        return EndBy.KERNEL
+    if signal == self_kill_signal and (draft.self_kill or cascades):
+        return EndBy.ITSELF
+    if draft.stop_sent:
+        return EndBy.OPERATOR
+    if signal in ("SIGSEGV", "SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGTRAP"):
+        return EndBy.ITSELF
+    return EndBy.UNKNOWN
+
+
+def _unsaid_end(draft: Draft, self_kill_signal: str | None, cascades: bool, exit_zero_is_crash: bool) -> tuple[EndKind, EndBy, str | None, int | None]:
+    """No exit line: a clean exit that systemd forgot, or a plain log that only the server wrote."""
+    if draft.result in ("signal", "core-dump"):
+        return EndKind.SIGNAL, EndBy.UNKNOWN, None, None
+    if draft.result == "exit-code":
+        return EndKind.EXIT, EndBy.ITSELF, None, None
+    if draft.result:
+        return EndKind.UNKNOWN, EndBy.SYSTEMD, None, None
+    if draft.deactivated or draft.stopped:
+        if exit_zero_is_crash and cascades and not draft.stopping:
+            return EndKind.EXIT, EndBy.ITSELF, None, 0
+        # a stop by a signal from outside, or an exit with 0: systemd calls both a success and says no more
+        return EndKind.STOPPED, EndBy.OPERATOR if draft.stop_asked or draft.stopping else EndBy.UNKNOWN, None, None
+    if draft.stopping and (draft.finished or draft.self_kill or not cascades):
+        return EndKind.STOPPED, EndBy.OPERATOR, None, None
+    if draft.self_kill:
+        return EndKind.SIGNAL, EndBy.ITSELF, self_kill_signal, None
+    if draft.finished:
+        return EndKind.EXIT, EndBy.ITSELF, None, None
+    if draft.start_failed:
+        return EndKind.UNKNOWN, EndBy.SYSTEMD, None, None
+    return EndKind.NONE, EndBy.UNKNOWN, None, None

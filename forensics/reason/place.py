@@ -1,0 +1,323 @@
+"""Finish the lives with what systemd says now, choose the life at issue, and place every hit in its life and phase. Concludes nothing."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from forensics.model import (
+    Cause,
+    End,
+    EndBy,
+    EndKind,
+    Evidence,
+    Facts,
+    Life,
+    Origin,
+    PartKind,
+    Phase,
+    PhaseSpan,
+    Pick,
+    Record,
+    Role,
+    Signal,
+    UnitState,
+)
+from forensics.reason.lives import SIGNALS, Draft, Fold, Placed, arguments, cascaded, end_of, fold
+from forensics.ruleset.schema import Profile, Rule, RuleSet
+
+KEPT_TEXT = 2000  # characters of a cited line
+SERVER_PARTS = (PartKind.SERVER, PartKind.JOURNAL_TEXT, PartKind.JOURNAL_JSON, PartKind.JOURNAL_EXPORT)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Story:
+    """Lives, signals and states together: all that known facts and the verdict are computed from."""
+
+    facts: Facts
+    rules: RuleSet
+    unit: str | None
+    state: UnitState | None
+    profile: Profile | None
+    lives: tuple[Life, ...]
+    issue: Life
+    signals: tuple[Signal, ...]
+    placed: tuple[Placed, ...]
+    restarts: int | None
+    start_limit: bool
+    at: float | None
+    pick: Pick
+
+    def of_issue(self, *roles: Role) -> list[Signal]:
+        """Signals of the life at issue, in order, of those roles (all where none is given)."""
+        return [s for s in self.signals if s.life == self.issue.index and (not roles or s.role in roles)]
+
+
+def place(facts: Facts, rules: RuleSet, unit: str | None, *, at: float | None, live: bool, pick: Pick) -> Story:
+    """Build the story of a unit out of the facts."""
+    folded = fold(facts, rules, unit)
+    state = facts.units.get(unit) if unit else next(iter(facts.units.values()), None) if len(facts.units) == 1 else None
+    if not folded.lives:
+        folded.lives.append(Draft(index=0))
+    profile = _profile(folded, rules, facts, state)
+    lives = tuple(_finish(d, folded, profile, state, facts, at=at, live=live) for d in folded.lives)
+    issue = life_at_issue(lives, facts)
+    signals = tuple(s for p in folded.placed if (s := _signal(p, lives, rules, facts)) is not None)
+    return Story(
+        facts=facts,
+        rules=rules,
+        unit=unit,
+        state=state,
+        profile=profile,
+        lives=lives,
+        issue=issue,
+        signals=signals,
+        placed=tuple(folded.placed),
+        restarts=state.restarts if state and state.restarts is not None else folded.restarts,
+        start_limit=folded.start_limit,
+        at=at,
+        pick=pick,
+    )
+
+
+def _profile(folded: Fold, rules: RuleSet, facts: Facts, state: UnitState | None) -> Profile | None:
+    votes: dict[str, int] = {}
+    for draft in folded.lives:
+        for name, count in draft.servers.items():
+            votes[name] = votes.get(name, 0) + count
+    named = {p.name for p in rules.profiles if p.launch or p.prefixes}
+    line = " ".join((state.argv if state and state.argv else facts.argv) or ())
+    by_argv = next((p for p in rules.profiles if line and any(re.search(x, line) for x in p.launch)), None)
+    if by_argv is not None:
+        return by_argv
+    best = max((n for n in votes if n in named), key=lambda n: votes[n], default=None)
+    return rules.profile(best)
+
+
+def _finish(draft: Draft, folded: Fold, profile: Profile | None, state: UnitState | None, facts: Facts, *, at: float | None, live: bool) -> Life:
+    last = draft.index == len(folded.lives) - 1
+    placed = [p for p in folded.placed if p.life == draft.index]
+    if last and state is not None:
+        _complete(draft, state)
+    kernel_killed = any(
+        p.rule is not None and p.rule.cause is Cause.HOST_OOM and p.seen.record.origin is Origin.KERNEL and _pid(p) in draft.pids for p in placed
+    )
+    kind, by, signal, status = end_of(
+        draft,
+        self_kill_signal=profile.self_kill if profile else None,
+        kernel_killed=kernel_killed,
+        cascades=cascaded(placed, draft.index),
+        exit_zero_is_crash=bool(profile and profile.exit_zero_is_crash),
+    )
+    alive = _alive(draft, kind, state if last else None)
+    if alive:
+        kind, by, signal, status = EndKind.NONE, EndBy.UNKNOWN, None, None
+    elif kind is EndKind.NONE and not last:
+        kind = EndKind.UNKNOWN
+    ended_at = draft.ended_at if draft.ended_at is not None else draft.last_at if kind is not EndKind.NONE else None
+    if last and ended_at is None and kind is not EndKind.NONE:
+        ended_at = _last_at(draft, facts)
+    lived = ended_at - draft.started_at if ended_at is not None and draft.started_at is not None else None
+    if last and state is not None and state.duration_s is not None and not alive:
+        lived = state.duration_s
+    line = state.argv if state and state.argv else facts.argv
+    startup = draft.startup
+    phase = startup.phase_of()
+    return Life(
+        index=draft.index,
+        started_at=draft.started_at,
+        ended_at=ended_at,
+        listening_at=startup.listening_at,
+        ready_at=startup.ready_at,
+        listening=startup.listening,
+        ready=startup.ready,
+        served=startup.served,
+        alive=alive,
+        end=End(kind=kind, by=by, signal=signal, status=status, result=draft.result),
+        lived_s=max(0.0, lived) if lived is not None else None,
+        phases=tuple(startup.spans),
+        phase=phase,
+        progress=startup.progress,
+        last_at=draft.last_at if not last else _last_at(draft, facts) or draft.last_at,
+        server=profile.name if profile else None,
+        version=_version(draft.versions),
+        arguments=draft.arguments or (flag_arguments(line) if last else {}),
+        pids=frozenset(draft.pids),
+        invocation=draft.invocation,
+    )
+
+
+def _complete(draft: Draft, state: UnitState) -> None:
+    """Fill what no journal line said from ``show`` and ``status``, which speak of the last life."""
+    if state.started_at is not None and draft.started_at is None:
+        draft.started_at = state.started_at
+    if state.main_pid:
+        draft.pids.add(state.main_pid)
+    if state.active in ("failed", "inactive") or state.sub == "auto-restart":
+        if draft.code is None and state.main_code:
+            draft.code, draft.status = state.main_code, state.main_status
+            if draft.status is None and state.signal:
+                draft.status = next((n for n, s in SIGNALS.items() if s == state.signal), None)
+        if draft.result is None and state.result not in (None, "success"):
+            draft.result = state.result
+        if state.exited_at is not None and draft.ended_at is None:
+            draft.ended_at = state.exited_at
+        if draft.ended_at is None and state.active == "failed" and state.since is not None:
+            draft.ended_at = state.since
+        if draft.started_at is None and draft.ended_at is not None and state.duration_s is not None:
+            draft.started_at = draft.ended_at - state.duration_s
+        if state.active == "inactive" and state.load not in ("not-found", None) and state.result in (None, "success") and draft.startup.spans and not draft.over:
+            draft.deactivated = True
+    elif state.active == "active" and draft.started_at is None:
+        draft.started_at = state.since
+
+
+def _alive(draft: Draft, kind: EndKind, state: UnitState | None) -> bool | None:
+    if state is not None and state.sub != "auto-restart":
+        if state.active in ("active", "reloading", "activating") and not draft.over:
+            return True
+        if state.active in ("failed", "inactive"):
+            return False
+    return False if kind is not EndKind.NONE else None
+
+
+def _last_at(draft: Draft, facts: Facts) -> float | None:
+    """The last stamp of the sources that a life is in: its last word."""
+    found = [r.at for s in draft.sources if (tail := facts.tails.get(s)) for r in tail.last if r.at is not None and r.origin is Origin.SERVER]
+    return max(found, default=None)
+
+
+def _version(wordings: list[str]) -> str | None:
+    """Intersect the version ranges of the wordings seen: ``0.5.4..0.5.9`` and ``0.5.6..`` give ``0.5.6…0.5.9``."""
+    low: tuple[tuple[int, ...], str] | None = None
+    high: tuple[tuple[int, ...], str] | None = None
+    for wording in wordings:
+        start, _, stop = wording.partition("..")
+        if start and (low is None or _key(start) > low[0]):
+            low = (_key(start), start)
+        if stop and (high is None or _key(stop) < high[0]):
+            high = (_key(stop), stop)
+    if low is None and high is None:
+        return None
+    if low and high and low[0] > high[0]:
+        return None  # a fork, or lines of two versions
+    return f"{low[1] if low else ''}…{high[1] if high else ''}"
+
+
+def _key(version: str) -> tuple[int, ...]:
+    return tuple(int(n) for n in re.findall(r"\d+", version))
+
+
+def flag_arguments(argv: tuple[str, ...]) -> dict[str, str]:
+    """``--mem-fraction-static 0.88 --tp=8`` as ``{'mem_fraction_static': '0.88', 'tp': '8'}``; a bare flag is ``true``."""
+    found: dict[str, str] = {}
+    for index, word in enumerate(argv):
+        if not word.startswith("--"):
+            continue
+        name, equals, value = word[2:].partition("=")
+        following = argv[index + 1] if index + 1 < len(argv) else ""
+        found[name.replace("-", "_")] = value if equals else following if following and not following.startswith("-") else "true"
+    return found
+
+
+def failed(life: Life) -> bool:
+    """Whether a life ended in a way nobody asked for."""
+    if life.end.kind in (EndKind.NONE, EndKind.STOPPED):
+        return False
+    return not (life.end.kind is EndKind.EXIT and life.end.status == 0 and not life.served)
+
+
+def life_at_issue(lives: tuple[Life, ...], facts: Facts) -> Life:
+    """The life that the client met; else the last one that failed, unless a later one became ready and stayed; else the last."""
+    met = [b.first_at for b in facts.benches if b.first_at is not None and b.errors]
+    if met:
+        first = min(met)
+        held = [x for x in lives if x.started_at is not None and x.started_at <= first and (x.ended_at is None or first <= x.ended_at)]
+        if held:
+            return held[-1]
+        before = [x for x in lives if x.started_at is not None and x.started_at <= first]
+        if before:
+            return before[-1]
+    for life in reversed(lives):
+        if failed(life) or (life.ready and life.end.kind is EndKind.NONE):
+            return life
+    return lives[-1]
+
+
+def _pid(placed: Placed) -> int | None:
+    pid = placed.seen.hit.captures.get("pid", "")
+    return int(pid) if pid.isdigit() else None
+
+
+def evidence(record: Record, rule: str | None = None, role: Role | None = None) -> Evidence:
+    """Cite a record."""
+    return Evidence(source=record.source, line=record.line_no, text=record.text[:KEPT_TEXT], at=record.at, rule=rule, role=role)
+
+
+def _signal(placed: Placed, lives: tuple[Life, ...], rules: RuleSet, facts: Facts) -> Signal | None:
+    rule = placed.rule
+    if rule is None:
+        return None
+    life = lives[placed.life]
+    record = placed.seen.record
+    if rule.server and life.server is not None and life.server not in rule.server:
+        return None
+    phase = placed.phase
+    certain = True
+    if rule.only_in:
+        if phase is None:
+            certain = False
+        elif not _fits(phase, rule):
+            return None
+    if rule.where and not _where(rule, placed, life):
+        return None
+    return Signal(
+        rule=rule.id,
+        role=rule.role,
+        cause=rule.cause,
+        life=life.index,
+        rank=record.rank or None,
+        phase=phase if phase is not None else rule.phase,
+        at=record.at,
+        record=record,
+        lines=(evidence(record, rule.id, rule.role),),
+        captures=placed.seen.hit.captures,
+        certain=certain,
+        order=placed.order,
+    )
+
+
+def _fits(phase: Phase, rule: Rule) -> bool:
+    if phase in rule.only_in:
+        return True
+    # a server that says it is ready serves from then on, whether or not a request has shown it
+    return phase in (Phase.READY, Phase.SERVING) and bool({Phase.READY, Phase.SERVING} & set(rule.only_in))
+
+
+def _where(rule: Rule, placed: Placed, life: Life) -> bool:
+    """``where`` joins a line with facts of its own life; unknown passes, only a contradiction blocks."""
+    from forensics.ruleset import condition
+
+    captures = placed.seen.hit.captures
+
+    def lookup(name: str) -> object | None:
+        if name.startswith("hit."):
+            value = captures.get(name[4:])
+            return int(value) if value is not None and re.fullmatch(r"-?\d+", value) else value
+        if name == "life.pids":
+            return set(life.pids) or None
+        if name == "life.ready":
+            return life.ready or None
+        return None
+
+    assert rule.where is not None
+    return condition.parse(rule.where).evaluate(lookup) is not False
+
+
+def current_span(life: Life) -> PhaseSpan | None:
+    """The phase that a life is in or ended in."""
+    spans = [s for s in life.phases if s.phase is life.phase]
+    return spans[-1] if spans else None
+
+
+__all__ = ["Story", "arguments", "current_span", "evidence", "failed", "flag_arguments", "life_at_issue", "place"]

@@ -1,0 +1,218 @@
+"""Weigh the signals of the life at issue into hypotheses and one verdict. Reads no line itself and writes no sentence for a page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from forensics.model import Cause, EndBy, EndKind, Evidence, Life, Origin, Phase, Role, Signal, Status
+from forensics.reason.known import KnownFacts
+from forensics.reason.place import Story, failed
+from forensics.ruleset.schema import Rule, RuleSet
+
+ORDER = {Status.ESTABLISHED: 0, Status.SUPPORTED: 1, Status.POSSIBLE: 2, Status.RULED_OUT: 3}
+MECHANISMS = (Cause.RESTART_LOOP, Cause.SIGNAL_DEATH, Cause.EXIT_CODE_DEATH)
+SURVIVED_S = 30.0  # it went on serving for so long after the line: the line did not end it
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """The cause with the signals it rests on, strongest first; ``signals`` is empty for healthy and unknown."""
+
+    cause: Cause
+    status: Status | None
+    signals: tuple[Signal, ...] = ()
+    rule: Rule | None = None
+    by: str = ""  # root, mechanism, state, health, unknown
+
+
+def conditions(known: KnownFacts) -> list[Signal]:
+    """The ``when`` rules that hold, or may hold, for the life at issue."""
+    from forensics.ruleset import condition
+
+    story = known.story
+    found = []
+    for rule in story.rules.rules:
+        if rule.when is None or (rule.server and story.issue.server is not None and story.issue.server not in rule.server):
+            continue
+        parsed = condition.parse(rule.when)
+        holds = parsed.evaluate(known.value)
+        if holds is False:
+            continue
+        lines = tuple(dict.fromkeys(line for name in sorted(parsed.names) for line in known.get(name).evidence))
+        if holds is None and not lines:
+            continue  # nothing seen speaks for it
+        found.append(
+            Signal(
+                rule=rule.id,
+                role=rule.role,
+                cause=rule.cause,
+                life=story.issue.index,
+                phase=rule.phase or story.issue.phase,
+                lines=tuple(replace(line, rule=rule.id, role=rule.role) for line in lines),
+                certain=holds is True,
+                order=1 << 30,
+            )
+        )
+    return found
+
+
+def decide(story: Story, signals: Sequence[Signal]) -> Verdict:
+    """Choose the cause: root, then mechanism, then state, then what the health says."""
+    mine = [s for s in signals if s.life == story.issue.index and s.cause is not None]
+    roots = ranked(story, [s for s in mine if s.role is Role.ROOT])
+    certain = [s for s in roots if _firm(story, s) is not Status.POSSIBLE]
+    stopped = story.issue.end.kind is EndKind.STOPPED
+    if stopped and not _before_stop(certain, story):
+        stop = [s for s in mine if s.cause is Cause.OPERATOR_STOP]
+        return _verdict(story, stop, "root") if stop else Verdict(cause=Cause.OPERATOR_STOP, status=Status.SUPPORTED, by="root")
+    roots = [s for s in roots if s.cause is not Cause.OPERATOR_STOP or not failed(story.issue)]
+    if certain or roots:
+        return _verdict(story, certain or roots, "root")
+    mechanisms = [s for s in mine if s.role is Role.MECHANISM]
+    states = [s for s in mine if s.role is Role.STATE and s.cause is not Cause.HEALTHY]
+    if mechanisms and story.issue.alive is not True:
+        mechanisms.sort(key=lambda s: (_mechanism_rank(s), s.order))
+        return _verdict(story, mechanisms, "mechanism")
+    made = _ended(story)
+    if made is not None:
+        return made
+    if states:
+        states.sort(key=lambda s: (not s.certain, s.order))
+        return _verdict(story, states, "state")
+    if mechanisms:
+        return _verdict(story, mechanisms, "mechanism")
+    healthy = [s for s in mine if s.cause is Cause.HEALTHY and s.certain]
+    if healthy:
+        return Verdict(cause=Cause.HEALTHY, status=None, signals=tuple(healthy), by="health")
+    return Verdict(cause=Cause.UNKNOWN, status=None, by="unknown")
+
+
+def ranked(story: Story, roots: Sequence[Signal]) -> list[Signal]:
+    """Root signals, the strongest first: more specific over general, before what it followed, kernel lines about its own pids before all."""
+    rules = {r.id: r for r in story.rules.rules}
+    present = {s.rule for s in roots} | {str(s.cause) for s in roots}
+    beaten: set[str] = set()
+    for signal in roots:
+        rule = rules.get(signal.rule)
+        if rule is not None and (signal.certain or rule.when):
+            beaten.update(o for o in rule.over if o in present and o not in (signal.rule, str(signal.cause)))
+    left = [s for s in roots if s.rule not in beaten and str(s.cause) not in beaten] or list(roots)
+    left = [s for s in left if not _neighbour(story, s)] or [s for s in left if story.issue.pids == frozenset()]
+    return sorted(left, key=lambda s: (_survived(story, s), not s.certain, not _names_us(story, s), s.order))
+
+
+def _names_us(story: Story, signal: Signal) -> bool:
+    return _kernel_pid(signal) in story.issue.pids
+
+
+def _kernel_pid(signal: Signal) -> int | None:
+    if signal.record is None or signal.record.origin is not Origin.KERNEL:
+        return None
+    pid = signal.captures.get("pid", "")
+    return int(pid) if pid.isdigit() else None
+
+
+def _neighbour(story: Story, signal: Signal) -> bool:
+    """A kernel line about the process of another unit is not about this one; a line that names no pid may be."""
+    pid = _kernel_pid(signal)
+    if pid is None or not story.issue.pids or story.unit is None:
+        return False
+    if pid in story.issue.pids:
+        return False
+    group = signal.captures.get("cgroup") or ""
+    return bool(group) and story.unit not in group if group else not _near_end(story.issue, signal)
+
+
+def _near_end(life: Life, signal: Signal) -> bool:
+    """A child's pid need not have written a line: a kill within a few seconds of the end still counts."""
+    return signal.at is None or life.ended_at is None or abs(signal.at - life.ended_at) <= 5
+
+
+def _survived(story: Story, signal: Signal) -> bool:
+    if signal.at is None or signal.phase not in (Phase.READY, Phase.SERVING) or signal.cause in (Cause.BENCH_OVERLOAD, Cause.WRONG_ENDPOINT, Cause.MASK_CORRUPTION):
+        return False
+    later = [p.seen.record.at for p in story.placed if p.life == story.issue.index and p.mark is not None and str(p.mark.kind) == "serving" and p.order > signal.order]
+    return any(at is not None and at - signal.at > SURVIVED_S for at in later)
+
+
+def _before_stop(roots: Iterable[Signal], story: Story) -> bool:
+    """Whether something had failed before the stop was asked: then the stop is not the story."""
+    stops = [p.order for p in story.placed if p.life == story.issue.index and p.mark is not None and str(p.mark.kind) in ("stop-asked", "stopping")]
+    first = min(stops, default=1 << 30)
+    return any(s.order < first and s.cause is not Cause.OPERATOR_STOP and not _survived(story, s) for s in roots)
+
+
+def _mechanism_rank(signal: Signal) -> int:
+    """systemd's own word, then the signal, then the exit status, then the loop."""
+    order = (Cause.STARTUP_TIMEOUT, Cause.WATCHDOG_TIMEOUT, Cause.HOST_OOM, Cause.SIGNAL_DEATH, Cause.EXIT_CODE_DEATH, Cause.RESTART_LOOP)
+    return order.index(signal.cause) if signal.cause in order else len(order)
+
+
+def _ended(story: Story) -> Verdict | None:
+    """No rule speaks of the end, but the state does: the mechanism is what is left."""
+    end = story.issue.end
+    by_kind = {
+        EndKind.SIGNAL: Cause.SIGNAL_DEATH,
+        EndKind.OOM_KILL: Cause.HOST_OOM,
+        EndKind.TIMEOUT: Cause.STARTUP_TIMEOUT,
+        EndKind.WATCHDOG: Cause.WATCHDOG_TIMEOUT,
+        EndKind.REBOOT: Cause.HOST_REBOOT,
+    }
+    cause = by_kind.get(end.kind)
+    if end.kind is EndKind.EXIT and end.status not in (None, 0):
+        cause = Cause.EXIT_CODE_DEATH
+    said_by_server_alone = end.by is EndBy.ITSELF and end.result is None and story.state is None
+    if cause is None or (cause is Cause.SIGNAL_DEATH and said_by_server_alone):
+        return None  # the server's own kill is how it leaves, never why
+    if cause is Cause.SIGNAL_DEATH and end.by is EndBy.ITSELF and any(s.role is Role.CASCADE for s in story.of_issue()):
+        return None
+    lines = tuple(
+        Evidence(source=story.state.source, line=n, text=t) for key, (n, t) in story.state.lines.items() if key in ("active", "process", "main", "duration")
+    ) if story.state else ()
+    signal = Signal(rule="", role=Role.MECHANISM, cause=cause, life=story.issue.index, phase=story.issue.phase, at=story.issue.ended_at, lines=lines)
+    status = Status.ESTABLISHED if end.kind in (EndKind.OOM_KILL, EndKind.WATCHDOG) and end.result else Status.SUPPORTED
+    return Verdict(cause=cause, status=status, signals=(signal,), by="mechanism")
+
+
+def _verdict(story: Story, signals: Sequence[Signal], by: str) -> Verdict:
+    first = signals[0]
+    assert first.cause is not None
+    rule = next((r for r in story.rules.rules if r.id == first.rule), None)
+    same = tuple(s for s in signals if s.cause is first.cause)
+    statuses = sorted((_firm(story, s) for s in same), key=lambda s: ORDER[s])
+    status = statuses[0]
+    origins = {s.record.origin for s in same if s.record is not None}
+    if status is Status.POSSIBLE and len(origins) > 1:
+        status = Status.SUPPORTED
+    return Verdict(cause=first.cause, status=status, signals=same, rule=rule, by=by)
+
+
+def _firm(story: Story, signal: Signal) -> Status:
+    """How firm one signal is by itself."""
+    rule = next((r for r in story.rules.rules if r.id == signal.rule), None)
+    limit = Status(rule.firm) if rule and rule.firm else Status.ESTABLISHED
+    origin = signal.record.origin if signal.record else None
+    life = story.issue
+    if rule is not None and rule.when is not None:
+        status = Status.SUPPORTED if signal.certain else Status.POSSIBLE
+    elif not signal.certain:
+        status = Status.SUPPORTED if origin in (Origin.SERVER, Origin.SYSTEMD) else Status.POSSIBLE
+    elif signal.role is Role.ROOT and origin in (Origin.SERVER, Origin.SYSTEMD):
+        status = Status.ESTABLISHED
+    elif origin is Origin.KERNEL:
+        status = Status.ESTABLISHED if _names_us(story, signal) else Status.SUPPORTED
+    else:
+        status = Status.SUPPORTED
+    if life.alive and life.ready and signal.role is Role.ROOT and _fatal(signal.cause):
+        status = max(status, Status.POSSIBLE, key=lambda s: ORDER[s])  # it is still up: whatever the line says, it did not die of it
+    return max(status, limit, key=lambda s: ORDER[s])
+
+
+def _fatal(cause: Cause | None) -> bool:
+    return cause not in (Cause.WRONG_ENDPOINT, Cause.BENCH_OVERLOAD, Cause.MASK_CORRUPTION, Cause.OPERATOR_STOP, Cause.HOST_OOM, Cause.GPU_HARDWARE, Cause.MISTYPED_UNIT, None)
+
+
+def rule_of(rules: RuleSet, signal: Signal) -> Rule | None:
+    """The rule behind a signal."""
+    return rules.rule(signal.rule)
