@@ -623,6 +623,7 @@ class Life:
     ready: bool = False
     served: bool = False
     alive: bool | None = None
+    stop_asked: bool = False
     end: End = field(default_factory=End)
     lived_s: float | None = None
     phases: tuple[PhaseSpan, ...] = ()

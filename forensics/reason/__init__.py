@@ -9,15 +9,25 @@ from forensics.reason.changes import changes
 from forensics.reason.client import client_view
 from forensics.reason.hypotheses import hypotheses
 from forensics.reason.known import known_facts
-from forensics.reason.place import Story, place
+from forensics.reason.place import Story, story_of
 from forensics.reason.verdict import Verdict, conditions, decide
 from forensics.ruleset.schema import RuleSet
+
+# the phase that a cause means by itself, for evidence in which no mark says one
+MEANT = {
+    Cause.EXEC_FAILURE: Phase.LAUNCH,
+    Cause.BAD_ARGUMENTS: Phase.LAUNCH,
+    Cause.BAD_ENVIRONMENT: Phase.LAUNCH,
+    Cause.GPU_OOM_RUNTIME: Phase.SERVING,
+    Cause.BENCH_OVERLOAD: Phase.SERVING,
+    Cause.MASK_CORRUPTION: Phase.SERVING,
+}
 
 
 def diagnose(facts: Facts, rules: RuleSet, capture: Capture) -> Diagnosis:
     """One verdict with its evidence, for the unit that the capture picked."""
     live = capture.target.kind in (TargetKind.SSH, TargetKind.LOCAL, TargetKind.BUNDLE)
-    story = place(facts, rules, capture.pick.unit, at=facts.at if facts.at is not None else capture.at, live=live, pick=capture.pick)
+    story = story_of(facts, rules, capture.pick.unit, at=facts.at if facts.at is not None else capture.at, live=live, pick=capture.pick)
     known = known_facts(story)
     signals = [*story.signals, *conditions(known)]
     verdict = decide(story, signals)
@@ -81,10 +91,14 @@ def _also(story: Story, verdict: Verdict) -> tuple[Cause, ...]:
 
 
 def _phase(life: Life, verdict: Verdict) -> Phase | None:
+    if verdict.cause is Cause.OPERATOR_STOP:
+        return Phase.STOPPING
     signal = verdict.signals[0] if verdict.signals else None
-    if signal is not None and signal.phase is not None and verdict.by in ("root", "mechanism"):
-        return signal.phase
-    return life.phase
+    phase = signal.phase if signal is not None and verdict.by in ("root", "mechanism") else None
+    phase = phase or life.phase or MEANT.get(verdict.cause)
+    if phase is Phase.READY and verdict.cause is Cause.GPU_OOM_RUNTIME:
+        return Phase.SERVING  # the request that broke it is what it served
+    return phase
 
 
 def _ready_expected_at(story: Story) -> float | None:

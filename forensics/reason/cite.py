@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from forensics.model import Cause, Coverage, Evidence, Facts, MarkKind, Moment, Origin, Role, Signal
-from forensics.reason.place import Story, evidence
+from forensics.reason.place import Story, error_times, evidence
 from forensics.reason.verdict import Verdict
 
 MOST = 12
@@ -30,6 +30,10 @@ def cite(story: Story, verdict: Verdict, signals: Sequence[Signal]) -> tuple[Evi
     take((line for s in verdict.signals for line in s.lines), 5)
     mine = [s for s in signals if s.life == story.issue.index and s not in verdict.signals]
     take((line for s in mine if s.cause is verdict.cause for line in s.lines), 2)
+    take((line for s in mine if _leads_to(s, verdict) for line in s.lines), 2)
+    if verdict.by == "state":
+        take(_marks(story, (MarkKind.PROGRESS,), last=True), 1)
+        take(_marks(story, (MarkKind.BEGIN,), last=True), 1)
     take(_state_lines(story), 2 if verdict.by != "health" else 1)
     take(_marks(story, SYSTEMD_ENDS), 3)
     take((line for s in mine if s.role is Role.MECHANISM for line in s.lines), 2)
@@ -47,6 +51,13 @@ def cite(story: Story, verdict: Verdict, signals: Sequence[Signal]) -> tuple[Evi
     if verdict.cause in (Cause.UNKNOWN, Cause.SIGNAL_DEATH, Cause.EXIT_CODE_DEATH) or len(chosen) < 3:
         take(_last_words(story), 4)
     return tuple(chosen)
+
+
+def _leads_to(signal: Signal, verdict: Verdict) -> bool:
+    """A stated fact (an exception, a frame) a little before or after the line that the verdict rests on, in the same source."""
+    first = verdict.signals[0].record if verdict.signals else None
+    own = signal.record
+    return signal.role is Role.CONTEXT and own is not None and first is not None and own.source == first.source and -80 <= own.line_no - first.line_no <= 40
 
 
 def _state_lines(story: Story) -> list[Evidence]:
@@ -93,10 +104,9 @@ def timeline(story: Story, verdict: Verdict) -> tuple[Moment, ...]:
     for signal in verdict.signals[:3]:
         if signal.record is not None:
             moments.append(Moment(at=signal.at, source=signal.record.source, text=signal.record.text[:200]))
-    for bench in story.facts.benches:
-        for at, what in ((bench.first_at, "first"), (bench.last_at, "last")):
-            if at is not None and bench.errors:
-                moments.append(Moment(at=at, source=bench.source, text=f"the client's {what} error"))
+    times = error_times(story.facts)
+    for at, what in ((min(times, default=None), "first"), (max(times, default=None), "last")):
+        moments.append(Moment(at=at, source="client", text=f"the client's {what} error"))
     unique = list(dict.fromkeys(m for m in moments if m.at is not None))
     unique.sort(key=lambda m: m.at or 0.0)
     return tuple(unique[:20] + unique[-20:] if len(unique) > 40 else unique)

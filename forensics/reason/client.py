@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from forensics.model import ClientView, Warn
-from forensics.reason.place import Story
+from forensics.reason.place import Story, error_times
 
 
 def client_view(story: Story) -> ClientView | None:
@@ -11,9 +11,8 @@ def client_view(story: Story) -> ClientView | None:
     benches = [b for b in story.facts.benches if b.rows or b.errors or b.asked]
     if not benches:
         return None
-    firsts = [b.first_at for b in benches if b.first_at is not None]
-    lasts = [b.last_at for b in benches if b.last_at is not None]
-    first, last = min(firsts, default=None), max(lasts, default=None)
+    times = error_times(story.facts)
+    first, last = min(times, default=None), max(times, default=None)
     life = story.issue
     refused = sum(b.errors.get("refused", 0) for b in benches)
     asked = [b.asked if b.asked is not None else (sum(b.errors.values()) + (b.ok or 0)) or None for b in benches]

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from forensics.model import BenchRun, Cause, Coverage, EndKind, Evidence, Known, Origin, Role
 from forensics.reason.acceptance import Acceptance, acceptance
 from forensics.reason.memory import Budget, budget
-from forensics.reason.place import Story, evidence, failed
+from forensics.reason.place import Story, error_times, evidence, failed
 
 STALL_S = 600.0  # a start-up that says nothing for so long is stuck: the servers' own limits are 480 and 600 s
+REJECTED = ("http-429", "http-503", "http-413", "too-long")
 Value = tuple[object | None, tuple[Evidence, ...]]
 
 
@@ -83,7 +84,7 @@ def _unit(known: KnownFacts, rest: str) -> Value:
         "result": (state.result if state and state.result else story.issue.end.result),
         "restarts": story.restarts,
         "start_limit": story.start_limit or None,
-        "near_miss": story.pick.how == "mistyped" or None,
+        "near_miss": story.pick.how == "mistyped",
         "asked": story.pick.asked,
     }
     return values.get(rest), told
@@ -96,8 +97,6 @@ def _life(known: KnownFacts, rest: str) -> Value:
     story, life = known.story, known.story.issue
     if rest.startswith("end."):
         part = rest[4:]
-        if life.end.kind is EndKind.NONE and life.alive is None and part == "kind":
-            return None, ()
         value = getattr(life.end, part, None)
         return (str(value) if part in ("kind", "by") else value), ()
     log_seen = any(s.record.origin is Origin.SERVER for s in story.facts.seen)
@@ -174,14 +173,13 @@ def _client(known: KnownFacts, rest: str) -> Value:
     if rest in ("asked", "ok", "failed"):
         return _sum(benches, rest), _rows(benches, "ok" if rest == "ok" else "")
     if rest in ("first_error_at", "last_error_at"):
-        times = [b.first_at if rest == "first_error_at" else b.last_at for b in benches]
-        real = [t for t in times if t is not None]
+        real = error_times(known.story.facts)
         return (min(real) if rest == "first_error_at" else max(real)) if real else None, ()
     if rest in ("host", "port", "path", "tool"):
         return next((v for b in benches if (v := getattr(b, rest)) is not None), None), ()
     if rest == "errors":
         return sum(sum(b.errors.values()) for b in benches), ()
-    return _metric(benches, rest), _rows(benches, "")
+    return _metric(benches, rest), _figures(benches, rest)
 
 
 def _metric(benches: tuple[BenchRun, ...], name: str) -> object | None:
@@ -192,20 +190,29 @@ def _metric(benches: tuple[BenchRun, ...], name: str) -> object | None:
             return again / generated
         if name == "median_ttft_ms" and "median_ttft_ms" in m:
             return m["median_ttft_ms"]
-        if name == "rejected_share" and b.asked and b.failed is not None:
-            return b.failed / b.asked
+        asked = b.asked or sum(b.errors.values()) + (b.ok or 0)
+        if name == "rejected_share" and asked:
+            return sum(b.errors.get(k, 0) for k in REJECTED) / asked
         if name in m:
             return m[name]
     return None
 
 
 def _sum(benches: tuple[BenchRun, ...], name: str) -> int | None:
+    if name == "failed":  # where the output does not count them, the errors seen are
+        return sum(b.failed if b.failed is not None else sum(b.errors.values()) for b in benches)
     values = [v for b in benches if (v := getattr(b, name)) is not None]
     return sum(values) if values else None
 
 
 def _rows(benches: tuple[BenchRun, ...], kind: str) -> tuple[Evidence, ...]:
     return tuple(Evidence(source=b.source, line=r.line_no, text=r.text, at=r.at) for b in benches for r in b.rows if not kind or r.kind == kind)[:4]
+
+
+def _figures(benches: tuple[BenchRun, ...], name: str) -> tuple[Evidence, ...]:
+    """The printed rows that a metric is computed from."""
+    words = {"retokenized_share": ("generated tokens",), "rejected_share": ("requests",)}.get(name, (name.removesuffix("_ms").replace("_", " "),))
+    return tuple(Evidence(source=b.source, line=r.line_no, text=r.text) for b in benches for r in b.rows if any(w in r.text.lower() for w in words))[:3]
 
 
 # --------------------------------------------------------------------------- the rest
@@ -270,7 +277,8 @@ def _evidence(known: KnownFacts, rest: str) -> Value:
     facts = known.story.facts
     if rest in ("server_lines", "systemd_lines"):
         origin = Origin.SERVER if rest == "server_lines" else Origin.SYSTEMD
-        return any(s.record.origin is origin for s in facts.seen), ()
+        edges = {r for tail in facts.tails.values() for r in (*tail.first, *tail.last)} | {s.record for s in facts.seen}
+        return sum(r.origin is origin for r in edges), ()
     coverage = facts.coverage.get(rest)
     return (str(coverage) if coverage else str(Coverage.NOT_COLLECTED)), ()
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -58,7 +57,6 @@ class Draft:
     startup: Startup = field(default_factory=Startup)
     arguments: dict[str, str] = field(default_factory=dict)
     opened: bool = False  # the server itself logged its arguments
-    servers: Counter[str] = field(default_factory=Counter)
     versions: list[str] = field(default_factory=list)
     pids: set[int] = field(default_factory=set)
     invocation: str = ""
@@ -73,14 +71,14 @@ class Draft:
 class Fold:
     """Feed seen lines in merged order; ``lives`` and ``placed`` grow."""
 
-    def __init__(self, rules: RuleSet, unit: str | None, description: str | None, first_at: Mapping[str, float | None]) -> None:
+    def __init__(self, rules: RuleSet, unit: str | None, server: str | None, description: str | None, first_at: Mapping[str, float | None]) -> None:
         self.lives: list[Draft] = []
         self.placed: list[Placed] = []
         self.restarts: int | None = None
         self.start_limit = False
         self._rules = {r.id: r for r in rules.rules}
-        self._marks = {m.id: m for p in rules.profiles for m in p.marks}
-        self._figures = {f.id: f for p in rules.profiles if p.memory for f in p.memory.figures}
+        # two servers say "Application startup complete." and mean two things by it: only the marks of the one that runs count
+        self._marks = {m.id: m for p in rules.profiles for m in p.marks if server in (None, p.name) or not (p.launch or p.prefixes)}
         self._unit, self._description, self._first_at = unit, description, first_at
 
     def feed(self, seen: Seen, order: int) -> None:
@@ -126,12 +124,12 @@ class Fold:
         if record.origin is Origin.SERVER:
             if record.pid:
                 draft.pids.add(record.pid)
+            if draft.started_at is None and not draft.by_systemd:
+                draft.started_at = record.at  # its first lines carry no stamp
             if record.at is not None and (draft.last_at is None or record.at > draft.last_at):
                 draft.last_at = record.at
-        if mark is not None and mark.from_ is Origin.SERVER:
-            draft.servers[mark.profile] += 1
-            if mark.version:
-                draft.versions.append(mark.version)
+        if mark is not None and mark.version:
+            draft.versions.append(mark.version)
 
     def _about_us(self, seen: Seen) -> bool:
         named = seen.hit.captures.get("unit")
@@ -295,11 +293,11 @@ def _signal_number(name: str) -> int | None:
     return next((n for n, s in SIGNALS.items() if s == wanted), None)
 
 
-def fold(facts: Facts, rules: RuleSet, unit: str | None) -> Fold:
-    """Run all seen lines through a fold."""
+def fold(facts: Facts, rules: RuleSet, unit: str | None, server: str | None) -> Fold:
+    """Run all seen lines through a fold; ``server`` is the profile whose marks count."""
     state = facts.units.get(unit or "")
     first_at = {name: next((r.at for r in tail.first if r.at is not None), None) for name, tail in facts.tails.items()}
-    result = Fold(rules, unit, state.description if state else None, first_at)
+    result = Fold(rules, unit, server, state.description if state else None, first_at)
     for order, seen in enumerate(merged(facts)):
         result.feed(seen, order)
     return result

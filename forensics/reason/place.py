@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 
 from forensics.model import (
@@ -53,13 +54,13 @@ class Story:
         return [s for s in self.signals if s.life == self.issue.index and (not roles or s.role in roles)]
 
 
-def place(facts: Facts, rules: RuleSet, unit: str | None, *, at: float | None, live: bool, pick: Pick) -> Story:
+def story_of(facts: Facts, rules: RuleSet, unit: str | None, *, at: float | None, live: bool, pick: Pick) -> Story:
     """Build the story of a unit out of the facts."""
-    folded = fold(facts, rules, unit)
     state = facts.units.get(unit) if unit else next(iter(facts.units.values()), None) if len(facts.units) == 1 else None
+    profile = _profile(rules, facts, state)
+    folded = fold(facts, rules, unit, profile.name if profile else None)
     if not folded.lives:
         folded.lives.append(Draft(index=0))
-    profile = _profile(folded, rules, facts, state)
     lives = tuple(_finish(d, folded, profile, state, facts, at=at, live=live) for d in folded.lives)
     issue = life_at_issue(lives, facts)
     signals = tuple(s for p in folded.placed if (s := _signal(p, lives, rules, facts)) is not None)
@@ -80,17 +81,23 @@ def place(facts: Facts, rules: RuleSet, unit: str | None, *, at: float | None, l
     )
 
 
-def _profile(folded: Fold, rules: RuleSet, facts: Facts, state: UnitState | None) -> Profile | None:
-    votes: dict[str, int] = {}
-    for draft in folded.lives:
-        for name, count in draft.servers.items():
-            votes[name] = votes.get(name, 0) + count
-    named = {p.name for p in rules.profiles if p.launch or p.prefixes}
+def _profile(rules: RuleSet, facts: Facts, state: UnitState | None) -> Profile | None:
+    """Which server it is: by its command line, else by the lines that only one profile knows (all share their HTTP library's lines)."""
     line = " ".join((state.argv if state and state.argv else facts.argv) or ())
-    by_argv = next((p for p in rules.profiles if line and any(re.search(x, line) for x in p.launch)), None)
-    if by_argv is not None:
-        return by_argv
-    best = max((n for n in votes if n in named), key=lambda n: votes[n], default=None)
+    for profile in rules.profiles:
+        if line and any(re.search(x, line) for x in profile.launch):
+            return profile
+    known = {m.id: p.name for p in rules.profiles for m in p.marks if m.from_ is Origin.SERVER and (p.launch or p.prefixes)}
+    known.update({f.id: p.name for p in rules.profiles if p.memory for f in p.memory.figures})
+    by_line: dict[tuple[str, int], set[str]] = {}
+    for seen in facts.seen:
+        if seen.hit.rule in known and seen.record.origin is Origin.SERVER:
+            by_line.setdefault((seen.record.source, seen.record.line_no), set()).add(seen.hit.rule)
+    alone = [ids for ids in by_line.values() if len({known[i] for i in ids}) == 1]
+    # different wordings count, not repetitions: an access line that a thousand requests wrote says one thing
+    own = Counter(known[i] for i in set().union(*alone))
+    shared = Counter(known[i] for i in set().union(*by_line.values()))
+    best = max(shared, key=lambda n: (own[n], shared[n]), default=None)
     return rules.profile(best)
 
 
@@ -133,6 +140,7 @@ def _finish(draft: Draft, folded: Fold, profile: Profile | None, state: UnitStat
         ready=startup.ready,
         served=startup.served,
         alive=alive,
+        stop_asked=draft.stop_asked,
         end=End(kind=kind, by=by, signal=signal, status=status, result=draft.result),
         lived_s=max(0.0, lived) if lived is not None else None,
         phases=tuple(startup.spans),
@@ -222,14 +230,20 @@ def flag_arguments(argv: tuple[str, ...]) -> dict[str, str]:
 
 def failed(life: Life) -> bool:
     """Whether a life ended in a way nobody asked for."""
-    if life.end.kind in (EndKind.NONE, EndKind.STOPPED):
+    if life.end.kind in (EndKind.NONE, EndKind.STOPPED) or life.stop_asked:
         return False
     return not (life.end.kind is EndKind.EXIT and life.end.status == 0 and not life.served)
 
 
+def error_times(facts: Facts) -> list[float]:
+    """When the client's requests failed; the window of the whole run where single rows have no time."""
+    times = [r.at for b in facts.benches for r in b.rows if r.kind not in ("", "ok") and r.at is not None]
+    return times or [t for b in facts.benches if b.errors for t in (b.first_at, b.last_at) if t is not None]
+
+
 def life_at_issue(lives: tuple[Life, ...], facts: Facts) -> Life:
     """The life that the client met; else the last one that failed, unless a later one became ready and stayed; else the last."""
-    met = [b.first_at for b in facts.benches if b.first_at is not None and b.errors]
+    met = error_times(facts)
     if met:
         first = min(met)
         held = [x for x in lives if x.started_at is not None and x.started_at <= first and (x.ended_at is None or first <= x.ended_at)]
@@ -320,4 +334,4 @@ def current_span(life: Life) -> PhaseSpan | None:
     return spans[-1] if spans else None
 
 
-__all__ = ["Story", "arguments", "current_span", "evidence", "failed", "flag_arguments", "life_at_issue", "place"]
+__all__ = ["Story", "arguments", "current_span", "evidence", "failed", "flag_arguments", "life_at_issue", "story_of"]

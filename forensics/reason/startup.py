@@ -83,6 +83,8 @@ class Startup:
         index = self.open_of.get(rank)
         if index is not None and self.spans[index].phase is phase:
             return
+        if self.ready and phase in (Phase.BIND, Phase.WARMUP):
+            return  # said after the line that the profile takes for readiness: nothing goes back
         self._close(rank, record.at)
         self.spans.append(PhaseSpan(phase=phase, rank=rank or None, started_at=record.at, line_no=record.line_no, source=record.source))
         self.open_of[rank] = self.latest = len(self.spans) - 1

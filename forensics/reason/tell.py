@@ -53,7 +53,10 @@ def headline(story: Story, known: KnownFacts, verdict: Verdict, client: ClientVi
     if verdict.cause is Cause.UNKNOWN:
         return _unknown(name, life)
     if verdict.cause is Cause.HEALTHY:
-        return f"{name}: nothing wrong was found" + (f"; ready since {clock.hms(life.ready_at)} UTC" if life.ready_at is not None else "")
+        ready = f"; ready since {clock.hms(life.ready_at)} UTC" if life.ready_at is not None else ""
+        return f"{name}: nothing wrong was found{ready}" + ("" if life.alive else " (whether it still runs is not in this evidence)")
+    if verdict.cause is Cause.OPERATOR_STOP and verdict.by == "health":
+        return f"{name} is not running, and systemd knows of no failure: it was stopped, ended cleanly, or was never started"
     if verdict.cause is Cause.OPERATOR_STOP:
         return f"{name} was stopped" + (f" after {clock.span(life.lived_s)}" if life.lived_s is not None else "") + ", not a crash"
     if verdict.cause in (Cause.STARTUP_RACE, Cause.STARTUP_HANG):
@@ -90,7 +93,7 @@ def _plain(cause: Cause, life: Life) -> str:
 
 def _died(life: Life) -> str:
     after = f" after {clock.span(life.lived_s)}" if life.lived_s is not None else ""
-    where = f" in {life.phase}" if life.phase is not None and life.phase not in (Phase.READY, Phase.SERVING) else " while serving" if life.served else ""
+    where = f" in {life.phase}" if life.phase is not None and life.phase not in (Phase.READY, Phase.SERVING) else " while serving" if life.ready else ""
     return f"died{after}{where}"
 
 
@@ -112,6 +115,9 @@ def _starting(story: Story, name: str, client: ClientView | None, verdict: Verdi
 
 
 def _unknown(name: str, life: Life) -> str:
+    if life.end.kind is EndKind.NONE and life.phase is not None and not life.ready:
+        steps = f", {life.progress.done} of {life.progress.of} {life.progress.what}".rstrip() if life.progress else ""
+        return f"{name} was last seen starting (phase {life.phase}{steps}); this evidence does not say whether it is alive"
     if life.end.kind is EndKind.NONE:
         return f"{name}: no line in this evidence says what is wrong"
     return f"{name} {_died(life)}, and no line in this evidence says why"

@@ -12,6 +12,7 @@ from forensics.ruleset.schema import Rule, RuleSet
 
 ORDER = {Status.ESTABLISHED: 0, Status.SUPPORTED: 1, Status.POSSIBLE: 2, Status.RULED_OUT: 3}
 MECHANISMS = (Cause.RESTART_LOOP, Cause.SIGNAL_DEATH, Cause.EXIT_CODE_DEATH)
+HARMLESS = (Cause.BENCH_OVERLOAD, Cause.WRONG_ENDPOINT)
 SURVIVED_S = 30.0  # it went on serving for so long after the line: the line did not end it
 
 
@@ -37,11 +38,9 @@ def conditions(known: KnownFacts) -> list[Signal]:
             continue
         parsed = condition.parse(rule.when)
         holds = parsed.evaluate(known.value)
-        if holds is False:
+        if holds is False or (holds is None and not _may_hold(rule, parsed.names, known)):
             continue
         lines = tuple(dict.fromkeys(line for name in sorted(parsed.names) for line in known.get(name).evidence))
-        if holds is None and not lines:
-            continue  # nothing seen speaks for it
         found.append(
             Signal(
                 rule=rule.id,
@@ -57,12 +56,18 @@ def conditions(known: KnownFacts) -> list[Signal]:
     return found
 
 
+def _may_hold(rule: Rule, names: Iterable[str], known: KnownFacts) -> bool:
+    """An unknown condition is worth a hypothesis only where all that can be measured was, and just the state of the unit is not known."""
+    measured = [n for n in names if not n.startswith(("life.", "unit.", "evidence."))]
+    return rule.role is not Role.MECHANISM and bool(measured) and all(known.value(n) is not None for n in measured)
+
+
 def decide(story: Story, signals: Sequence[Signal]) -> Verdict:
     """Choose the cause: root, then mechanism, then state, then what the health says."""
     mine = [s for s in signals if s.life == story.issue.index and s.cause is not None]
-    roots = ranked(story, [s for s in mine if s.role is Role.ROOT])
+    roots = ranked(story, [s for s in mine if s.role is Role.ROOT and _can_explain(story, s)])
     certain = [s for s in roots if _firm(story, s) is not Status.POSSIBLE]
-    stopped = story.issue.end.kind is EndKind.STOPPED
+    stopped = story.issue.end.kind is EndKind.STOPPED or (story.issue.stop_asked and story.issue.alive is not True)
     if stopped and not _before_stop(certain, story):
         stop = [s for s in mine if s.cause is Cause.OPERATOR_STOP]
         return _verdict(story, stop, "root") if stop else Verdict(cause=Cause.OPERATOR_STOP, status=Status.SUPPORTED, by="root")
@@ -70,7 +75,7 @@ def decide(story: Story, signals: Sequence[Signal]) -> Verdict:
     if certain or roots:
         return _verdict(story, certain or roots, "root")
     mechanisms = [s for s in mine if s.role is Role.MECHANISM]
-    states = [s for s in mine if s.role is Role.STATE and s.cause is not Cause.HEALTHY]
+    states = [s for s in mine if s.role is Role.STATE and s.cause is not Cause.HEALTHY and _can_explain(story, s)]
     if mechanisms and story.issue.alive is not True:
         mechanisms.sort(key=lambda s: (_mechanism_rank(s), s.order))
         return _verdict(story, mechanisms, "mechanism")
@@ -85,7 +90,17 @@ def decide(story: Story, signals: Sequence[Signal]) -> Verdict:
     healthy = [s for s in mine if s.cause is Cause.HEALTHY and s.certain]
     if healthy:
         return Verdict(cause=Cause.HEALTHY, status=None, signals=tuple(healthy), by="health")
+    state = story.state
+    if state is not None and state.active == "inactive" and state.load == "loaded" and state.result in (None, "success"):
+        # systemd forgets how a unit that is not enabled was stopped, but it keeps a failure
+        told = any(s.record.origin is Origin.SYSTEMD for s in story.facts.seen)
+        return Verdict(cause=Cause.OPERATOR_STOP, status=Status.SUPPORTED if told else Status.POSSIBLE, by="health")
     return Verdict(cause=Cause.UNKNOWN, status=None, by="unknown")
+
+
+def _can_explain(story: Story, signal: Signal) -> bool:
+    """A refused request, however loud, is no reason for a life that ended by itself."""
+    return signal.cause not in HARMLESS or not (failed(story.issue) or any(True for _ in story.of_issue(Role.CASCADE)))
 
 
 def ranked(story: Story, roots: Sequence[Signal]) -> list[Signal]:
@@ -130,7 +145,7 @@ def _near_end(life: Life, signal: Signal) -> bool:
 
 
 def _survived(story: Story, signal: Signal) -> bool:
-    if signal.at is None or signal.phase not in (Phase.READY, Phase.SERVING) or signal.cause in (Cause.BENCH_OVERLOAD, Cause.WRONG_ENDPOINT, Cause.MASK_CORRUPTION):
+    if signal.at is None or signal.phase not in (Phase.READY, Phase.SERVING) or signal.cause in (*HARMLESS, Cause.MASK_CORRUPTION):
         return False
     later = [p.seen.record.at for p in story.placed if p.life == story.issue.index and p.mark is not None and str(p.mark.kind) == "serving" and p.order > signal.order]
     return any(at is not None and at - signal.at > SURVIVED_S for at in later)
@@ -140,7 +155,8 @@ def _before_stop(roots: Iterable[Signal], story: Story) -> bool:
     """Whether something had failed before the stop was asked: then the stop is not the story."""
     stops = [p.order for p in story.placed if p.life == story.issue.index and p.mark is not None and str(p.mark.kind) in ("stop-asked", "stopping")]
     first = min(stops, default=1 << 30)
-    return any(s.order < first and s.cause is not Cause.OPERATOR_STOP and not _survived(story, s) for s in roots)
+    met = {r.id for r in story.rules.rules if r.when and ("client." in r.when or "accept." in r.when)}
+    return any((s.order < first or s.rule in met) and s.cause is not Cause.OPERATOR_STOP and not _survived(story, s) for s in roots)
 
 
 def _mechanism_rank(signal: Signal) -> int:
@@ -210,7 +226,7 @@ def _firm(story: Story, signal: Signal) -> Status:
 
 
 def _fatal(cause: Cause | None) -> bool:
-    return cause not in (Cause.WRONG_ENDPOINT, Cause.BENCH_OVERLOAD, Cause.MASK_CORRUPTION, Cause.OPERATOR_STOP, Cause.HOST_OOM, Cause.GPU_HARDWARE, Cause.MISTYPED_UNIT, None)
+    return cause not in (*HARMLESS, Cause.MASK_CORRUPTION, Cause.OPERATOR_STOP, Cause.HOST_OOM, Cause.GPU_HARDWARE, Cause.MISTYPED_UNIT, None)
 
 
 def rule_of(rules: RuleSet, signal: Signal) -> Rule | None:

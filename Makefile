@@ -1,0 +1,43 @@
+# Two commands set everything up in .venv: `make demo` installs and diagnoses a shipped sample, `make test` installs and passes the tests.
+# PYTHON chooses the interpreter (3.10 or newer), VENV the folder, PYTEST_ARGS what else pytest shall hear.
+PYTHON ?= python3
+VENV ?= .venv
+SAMPLE ?= samples/silent-crash
+PYTEST_ARGS ?=
+
+.PHONY: demo test check format picture clean
+
+demo: $(VENV)/.installed
+	@echo '$$ ddforensics diagnose $(SAMPLE)'
+	@$(VENV)/bin/ddforensics diagnose $(SAMPLE); code=$$?; echo "(exit code $$code)"; test $$code -ne 2 -a $$code -ne 3
+
+test: check
+	$(VENV)/bin/pytest --cov --cov-report=term-missing:skip-covered $(PYTEST_ARGS)
+
+check: $(VENV)/.dev
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+
+format: $(VENV)/.dev
+	$(VENV)/bin/ruff check --fix .
+	$(VENV)/bin/ruff format .
+
+picture: $(VENV)/.dev
+	$(VENV)/bin/python tests/cli/test_readme.py
+
+$(VENV)/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "Python 3.10 or newer is needed: make PYTHON=/path/to/python3 ...")'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --editable .
+	touch $@
+
+$(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --only-binary :all: google-re2 || echo 'google-re2 has no wheel for this machine: its tests are skipped'
+	touch $@ $(VENV)/.installed
+
+clean:
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .coverage .hypothesis dist

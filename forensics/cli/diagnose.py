@@ -1,0 +1,113 @@
+"""``ddforensics diagnose``: look, say, exit with the verdict's code. Never decides anything itself."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from forensics.cli import screen
+from forensics.cli.pipeline import pipeline
+from forensics.cli.samples import expect_no_missing_sample
+
+if TYPE_CHECKING:
+    from forensics.model import Diagnosis
+
+FORMATS = ("text", "json", "markdown")
+SUFFIXES = {".json": "json", ".jsonl": "json", ".md": "markdown", ".markdown": "markdown"}
+
+EPILOG = """\
+\b
+A TARGET is one of:
+  HOST, user@HOST, ssh:HOST   over your own ssh: its config and keys hold
+  local                       this machine
+  FOLDER                      saved files, or a capture saved with --save
+  FILE…, -                    files and standard input, together one target
+
+Files are known by their content: journalctl (short, short-iso, json, export),
+systemctl status, show and is-active, kernel logs, a server's own output, a
+benchmark's output, several of them in one file.
+
+\b
+Examples:
+  ddforensics diagnose gpu01 --unit llm.service --since -2h
+  ddforensics diagnose gpu01 --bench results.txt   what the client met as well
+  ddforensics diagnose journal.txt status.txt --format json | jq .cause
+  ddforensics diagnose gpu01 -o post-mortem.md     Markdown, by the suffix
+  ddforensics diagnose gpu01 --save evidence       a folder to diagnose again
+
+\b
+Exit codes (several targets: the worst, in the order 3 5 1 4 0):
+  0  nothing wrong, or stopped by the operator    3  could not look
+  1  a failure, explained                         4  still starting now
+  2  usage                                        5  a failure, cause unknown
+"""
+
+
+@click.command(epilog=EPILOG)
+@click.argument("targets", nargs=-1, required=True, metavar="TARGET…")
+@click.option("--unit", metavar="UNIT", help="The systemd unit. Without it, the one most worth a look; a mistyped name is resolved, and said.")
+@click.option("--since", metavar="TIME", help="How far back to look: -2h, '10 min ago', yesterday, 2026-05-09 10:00, @EPOCH.")
+@click.option(
+    "--bench",
+    "benches",
+    multiple=True,
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Output of the benchmark or client that failed. May be repeated.",
+)
+@click.option("--format", "form", type=click.Choice(FORMATS), help="Default: text, or by the suffix of -o. JSON is one object a line.")
+@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write the report there instead of to standard output.")
+@click.option("--save", type=click.Path(file_okay=False, path_type=Path), metavar="FOLDER", help="Keep what was collected, to diagnose again.")
+@click.option("-F", "--ssh-config", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="As ssh -F.")
+@click.option("--color", type=click.Choice(("auto", "always", "never")), default="auto", help="Default: on a terminal, unless NO_COLOR is set.")
+@click.option("--width", type=click.IntRange(min=60), metavar="N", help="Columns of the text. Default: the terminal's.")
+@click.option("-v", "--verbose", is_flag=True, help="Whole lines, the timeline, and each step on standard error.")
+@click.pass_context
+def command(
+    ctx: click.Context,
+    targets: tuple[str, ...],
+    unit: str | None,
+    since: str | None,
+    benches: tuple[Path, ...],
+    form: str | None,
+    output: Path | None,
+    save: Path | None,
+    ssh_config: Path | None,
+    color: str,
+    width: int | None,
+    verbose: bool,
+) -> None:
+    """Say what died, when, after how long, in which phase, why, how sure that is, and what to do.
+
+    Nothing on the host is changed. One ssh connection is made, with your own ssh.
+    """
+    expect_no_missing_sample(targets)
+    api = pipeline(ctx)
+    with screen.Progress(sys.stderr, lines=verbose) as progress:
+        found = api.diagnose(targets, unit=unit, since=since, bench=benches, save=save, ssh_config=ssh_config, progress=progress)
+    form = form or SUFFIXES.get(output.suffix.lower() if output else "", "text")
+    colored = screen.color(color, sys.stdout) and output is None
+    columns = screen.width(width, sys.stdout)
+    screen.write(rendered(found, form, width=columns, color=colored, verbose=verbose), output)
+    if output and sys.stderr.isatty():
+        for diagnosis in found:
+            click.echo(f"{output}: {diagnosis.headline}", err=True)
+    ctx.exit(api.exit_code(found))
+
+
+def rendered(found: Sequence[Diagnosis], form: str, *, width: int, color: bool, verbose: bool = False) -> str:
+    """All diagnoses in one of ``FORMATS``: JSON one a line, text and Markdown with a rule between."""
+    if form == "json":
+        from forensics.report import json
+
+        return "".join(json.render(d) + "\n" for d in found)
+    if form == "markdown":
+        from forensics.report import markdown
+
+        return "\n---\n\n".join(markdown.render(d) for d in found)
+    from forensics.report import text
+
+    return f"\n{'─' * width}\n\n".join(text.render(d, width=width, color=color, verbose=verbose) for d in found)

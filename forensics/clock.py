@@ -1,0 +1,203 @@
+"""Read and write points and spans of time: the only module that knows what time looks like. Never asks what a stamp is the time of.
+
+All times are epoch seconds in UTC. A stamp without a zone is taken to be in ``zone_s`` (seconds east of UTC), or in UTC where that is not known.
+"""
+
+from __future__ import annotations
+
+import calendar
+import re
+import time
+from collections.abc import Callable
+from datetime import datetime, timezone
+
+from forensics.errors import UsageError
+
+SYSTEM_CLOCK: Callable[[], float] = time.time
+
+DAY_S = 86400.0
+
+_MONTHS = {name: number for number, name in enumerate(calendar.month_abbr) if name}
+_CLOCK = r"(\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?"
+_ZONE = r"(?: ?(Z|[+-]\d\d(?::?\d\d)?)| ([A-Z][A-Za-z]{1,5}|[+-]\d\d(?::?\d\d)?))?"
+_ISO = re.compile(r"(?:[A-Z][a-z]{2} )?(\d{4})[-/](\d\d)[-/](\d\d)(?:T| (?:- )?)" + _CLOCK + _ZONE)
+_SYSLOG = re.compile(r"([A-Z][a-z]{2}) ([ \d]?\d) " + _CLOCK)
+_MONTH_DAY = re.compile(r"(\d\d)-?(\d\d) " + _CLOCK)  # 05-09 10:15:18, and glog's 0509 10:15:18.123456
+_CTIME = re.compile(r"[A-Z][a-z]{2} ([A-Z][a-z]{2}) ([ \d]?\d) " + _CLOCK + r" (\d{4})" + _ZONE)
+_UNIX = re.compile(r"@?(\d{9,10})(?:\.(\d{1,9}))?")
+
+# systemd's own table (src/basic/time-util.c): a month is 30.44 days, a year 365.25
+_UNITS = {
+    "us": 1e-6, "usec": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "msec": 1e-3,
+    "s": 1.0, "sec": 1.0, "second": 1.0, "seconds": 1.0, "secs": 1.0,
+    "m": 60.0, "min": 60.0, "mins": 60.0, "minute": 60.0, "minutes": 60.0,
+    "h": 3600.0, "hr": 3600.0, "hour": 3600.0, "hours": 3600.0,
+    "d": DAY_S, "day": DAY_S, "days": DAY_S, "w": 7 * DAY_S, "week": 7 * DAY_S, "weeks": 7 * DAY_S,
+    "M": 2629800.0, "month": 2629800.0, "months": 2629800.0, "y": 31557600.0, "year": 31557600.0, "years": 31557600.0,
+}  # fmt: skip
+_SPAN = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-zµμ]+)")
+
+
+# --------------------------------------------------------------------------- reading
+
+
+def parse_stamp(text: str, *, year: int | None = None, zone_s: float | None = None) -> float | None:
+    """Epoch seconds of a stamp as a program wrote it, or None.
+
+    ``year`` completes stamps that have none; without it they are None, as is a time of day alone: nothing is guessed here (see ``year_for``).
+    The names of zones other than UTC and GMT are not believed (CST is two of them): such a stamp is in ``zone_s``, like one without a zone.
+    """
+    text = text.strip().strip("[]")
+    if found := _ISO.fullmatch(text):
+        full, month, day, hour, minute, second, fraction, zone, name = found.groups()
+        return _epoch(int(full), int(month), int(day), hour, minute, second, fraction, _zone(zone or name, zone_s))
+    if found := _SYSLOG.fullmatch(text):
+        word, day, hour, minute, second, fraction = found.groups()
+        return _epoch(year, _MONTHS.get(word), int(day), hour, minute, second, fraction, zone_s or 0.0)
+    if found := _MONTH_DAY.fullmatch(text.lstrip("IWEFD")):
+        month, day, hour, minute, second, fraction = found.groups()
+        return _epoch(year, int(month), int(day), hour, minute, second, fraction, zone_s or 0.0)
+    if found := _UNIX.fullmatch(text):
+        return int(found[1]) + (float("0." + found[2]) if found[2] else 0.0)
+    if found := _CTIME.fullmatch(text):
+        word, day, hour, minute, second, fraction, full, zone, name = found.groups()
+        return _epoch(int(full), _MONTHS.get(word), int(day), hour, minute, second, fraction, _zone(zone or name, zone_s))
+    return None
+
+
+def lacks_year(text: str) -> bool:
+    """True for a stamp that is complete but for its year."""
+    text = text.strip().strip("[]")
+    return bool(_SYSLOG.fullmatch(text) or _MONTH_DAY.fullmatch(text.lstrip("IWEFD")))
+
+
+def year_for(text: str, *, latest: float, zone_s: float | None = None) -> int:
+    """The year that puts a stamp without one at or before ``latest`` (a day of grace, for zones that are not known).
+
+    So the December lines of a log that ends in January are of the year before.
+    """
+    year = time.gmtime(latest).tm_year
+    for candidate in range(year + 1, year - 9, -1):  # + 1: grace over New Year; - 8: to the last February 29th
+        at = parse_stamp(text, year=candidate, zone_s=zone_s)
+        if at is not None and at <= latest + DAY_S:
+            return candidate
+    return year
+
+
+def _epoch(
+    year: int | None, month: int | None, day: int, hour: str, minute: str, second: str, fraction: str | None, zone_s: float
+) -> float | None:
+    if year is None or month is None:
+        return None
+    whole = int(second)
+    try:
+        # a leap second is written as 60, which datetime refuses
+        base = datetime(year, month, day, int(hour), int(minute), min(whole, 59), tzinfo=timezone.utc).timestamp()
+    except ValueError:
+        return None
+    if whole > 60:
+        return None
+    if whole == 60:
+        base += 1.0
+    return base - zone_s + (float("0." + fraction) if fraction else 0.0)
+
+
+def _zone(text: str | None, zone_s: float | None) -> float:
+    if not text:
+        return zone_s or 0.0
+    if text in ("Z", "UTC", "GMT"):
+        return 0.0
+    if text[0] in "+-":
+        digits = text[1:].replace(":", "")
+        east = int(digits[:2]) * 3600.0 + int(digits[2:] or 0) * 60.0
+        return -east if text[0] == "-" else east
+    return zone_s or 0.0
+
+
+def parse_span(text: str) -> float | None:
+    """Seconds of a time span as systemd writes it (``1min 34.9s``, ``2h 3min``, ``1 week 2 days``, ``60ms``), or None. A bare number is seconds."""
+    text = text.strip()
+    total, at = 0.0, 0
+    while found := _SPAN.match(text, at):
+        factor = _UNITS.get(found[2]) or _UNITS.get(found[2].lower())
+        if factor is None:
+            return None
+        total += float(found[1]) * factor
+        at = found.end()
+    if at == len(text) and at:
+        return total
+    try:
+        return float(text) if re.fullmatch(r"\d+(?:\.\d+)?", text) else None
+    except ValueError:  # digits that float() does not know
+        return None
+
+
+def parse_typed(text: str, *, now: float) -> float:
+    """Epoch seconds of what a person typed for ``--since``: ``-1h``, ``10 min ago``, ``today``, ``@1747298118``, any usual date.
+
+    Words and times without a zone are in UTC, as all output is. Raises UsageError.
+    """
+    word = text.strip().lower()
+    midnight = now - now % DAY_S
+    if word in ("now", "today", "yesterday"):
+        return {"now": now, "today": midnight, "yesterday": midnight - DAY_S}[word]
+    if word.startswith("@"):
+        try:
+            return float(word[1:])
+        except ValueError:
+            raise _not_a_time(text) from None
+    ago = word[1:] if word.startswith("-") else word[:-3] if word.endswith("ago") else None
+    if ago is not None:
+        span_s = parse_span(ago)
+        if span_s is None:
+            raise _not_a_time(text)
+        return now - span_s
+    at = parse_stamp(text.strip(), year=time.gmtime(now).tm_year)
+    return at if at is not None else _by_dateutil(text, now)
+
+
+def _by_dateutil(text: str, now: float) -> float:
+    from dateutil import parser as dateutil_parser  # 20 ms to import, and only ever needed for what a person typed
+
+    default = datetime.fromtimestamp(now - now % DAY_S, tz=timezone.utc)
+    try:
+        read = dateutil_parser.parse(text, default=default)
+    except (ValueError, OverflowError):
+        raise _not_a_time(text) from None
+    return read.replace(tzinfo=read.tzinfo or timezone.utc).timestamp()
+
+
+def _not_a_time(text: str) -> UsageError:
+    return UsageError(f"cannot read {text!r} as a time", hint="for example '-1h', '10 min ago', 'today', '2026-05-09 10:15' or '@1778321718'")
+
+
+# --------------------------------------------------------------------------- writing
+
+
+def iso(at: float) -> str:
+    """``2026-05-09T10:15:18.123Z``; milliseconds only where they are not zero, cut and not rounded."""
+    micros = round(at * 1e6)  # floats of today's times are good to a quarter of a microsecond
+    whole, millis = micros // 1_000_000, micros // 1000 % 1000
+    text = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(whole))
+    return f"{text}.{millis:03d}Z" if millis else text + "Z"
+
+
+def hms(at: float) -> str:
+    """``10:15:18`` in UTC, cut to the second."""
+    return time.strftime("%H:%M:%S", time.gmtime(round(at * 1e6) // 1_000_000))
+
+
+def span(seconds: float) -> str:
+    """``32.9s``, ``1m34.9s``, ``2h03m``, ``3d04h``: cut to a tenth of a second, never rounded; whole seconds as ``9s``, ``10m00s``."""
+    if seconds < 0:
+        return "-" + span(-seconds)
+    tenths = round(seconds * 1e6) // 100_000
+    whole, tenth = divmod(tenths, 10)
+    fraction = f".{tenth}" if tenth or 0 < seconds < 1 else ""
+    if whole < 60:
+        return f"{whole}{fraction}s"
+    if whole < 3600:
+        return f"{whole // 60}m{whole % 60:02d}{fraction}s"
+    if whole < DAY_S:
+        return f"{whole // 3600}h{whole % 3600 // 60:02d}m"
+    return f"{whole // 86400}d{whole % 86400 // 3600:02d}h"

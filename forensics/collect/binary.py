@@ -1,0 +1,35 @@
+"""Tell text from what is no text by the first bytes of a file. Reads no file, decodes nothing."""
+
+from __future__ import annotations
+
+HEAD_BYTES = 8192
+JOURNAL = "a journal file"
+
+_MAGIC = (
+    (b"LPKSHHRH", JOURNAL),
+    (b"\x1f\x8b", "compressed with gzip"),
+    (b"\x28\xb5\x2f\xfd", "compressed with zstd"),
+    (b"\xfd7zXZ\x00", "compressed with xz"),
+    (b"BZh", "compressed with bzip2"),
+    (b"PK\x03\x04", "a zip archive"),
+    (b"\x7fELF", "a program or a core"),
+    (b"%PDF-", "a PDF"),
+    (b"\x89PNG", "a picture"),
+    (b"\xff\xd8\xff", "a picture"),
+    (b"SQLite format 3\x00", "a database"),
+    (b"\xff\xfe", "text in UTF-16"),
+    (b"\xfe\xff", "text in UTF-16"),
+)
+_CONTROL = bytes(sorted(set(range(32)) - {7, 8, 9, 10, 11, 12, 13, 27}))
+_MOST_CONTROL = 0.05  # a log may hold a run of NULs where the power was cut
+
+
+def kind(head: bytes) -> str:
+    """What a file that begins so is, "" for text. A journal in export format holds binary lengths and counts as text."""
+    for magic, what in _MAGIC:
+        if head.startswith(magic):
+            return what
+    if head.startswith((b"__CURSOR=", b"__REALTIME_TIMESTAMP=")) or b"\n__REALTIME_TIMESTAMP=" in head:
+        return ""
+    control = len(head) - len(head.translate(None, _CONTROL))
+    return "no text" if control > _MOST_CONTROL * len(head) else ""

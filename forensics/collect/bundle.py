@@ -1,0 +1,130 @@
+"""Save a capture as a folder (``manifest.json`` and the answers, secrets masked) and load it again. Reads no file outside of that folder."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from forensics.collect import masking
+from forensics.collect.masking import Mask
+from forensics.collect.targets import MANIFEST
+from forensics.errors import BundleError, UsageError
+from forensics.model import Capture, Coverage, PartKind, Pick, Problem, Section, Target, TargetKind
+from forensics.redact import secrets_in_bytes
+
+SCHEMA = "ddforensics/capture/1"
+_MANIFEST_BYTES = 8 << 20
+_ODD = re.compile(r"[^A-Za-z0-9_.-]+")
+
+
+def save(capture: Capture, folder: Path, *, mask: Mask | None = secrets_in_bytes) -> None:
+    """Write a capture to a new (or empty) folder that only this account can read.
+
+    ``mask`` takes the secrets out of text; None keeps the answers byte for byte.
+    """
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise UsageError("there is something already", at=str(folder), hint="a capture is saved to a new folder")
+    folder.mkdir(parents=True, exist_ok=True)
+    folder.chmod(0o700)
+    rows = []
+    for number, section in enumerate(capture.sections):
+        file = f"{number:02d}-{_ODD.sub('_', section.name).strip('.') or 'section'}"[:80]
+        masking.copy(section, folder / file, mask)
+        rows.append({
+            "name": section.name, "file": file, "argv": _masked(section.argv, mask), "exit_code": section.exit_code, "took_s": section.took_s,
+            "cut": section.cut, "coverage": str(section.coverage), "stderr": _masked(section.stderr, mask),
+            "part": str(section.part) if section.part else None,
+        })  # fmt: skip
+    manifest = {
+        "schema": SCHEMA,
+        "target": {"kind": str(capture.target.kind), "name": capture.target.name, "host": capture.target.host},
+        "host": capture.host, "at": capture.at, "offset_s": capture.offset_s, "took_s": capture.took_s,
+        "pick": {
+            "asked": capture.pick.asked, "unit": capture.pick.unit, "how": capture.pick.how, "why": capture.pick.why,
+            "distance": capture.pick.distance, "candidates": list(capture.pick.candidates),
+        },
+        "problems": [{"source": p.source, "line": p.line, "text": _masked(p.text, mask)} for p in capture.problems],
+        "sections": rows,
+    }  # fmt: skip
+    # last: a folder without it is no capture, so that one that was not finished is not taken for one
+    fresh = folder / (MANIFEST + ".new")
+    fresh.write_text(json.dumps(manifest, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    fresh.replace(folder / MANIFEST)
+
+
+def load(folder: Path) -> Capture:
+    """The capture as it was when it was saved, target and all.
+
+    BundleError where the folder holds none, one of another version, or one that names files that are not its own.
+    """
+    where = folder / MANIFEST
+    if where.is_symlink() or not where.is_file():
+        raise BundleError("no capture: there is no manifest.json", at=str(folder))
+    if where.stat().st_size > _MANIFEST_BYTES:
+        raise BundleError("the manifest is too large to be one", at=str(where))
+    try:
+        manifest = json.loads(where.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise BundleError(f"the manifest is no JSON: {error}", at=str(where)) from error
+    schema = manifest.get("schema") if isinstance(manifest, dict) else None
+    if schema != SCHEMA:
+        raise BundleError(f"a capture of a version that this program does not know: {schema!r}", at=str(where), hint=f"known: {SCHEMA}")
+    try:
+        return _capture(folder, manifest)
+    except (KeyError, TypeError, ValueError) as error:
+        raise BundleError(f"the manifest is not as it should be: {type(error).__name__} {error}", at=str(where)) from error
+
+
+def _capture(folder: Path, manifest: Mapping[str, Any]) -> Capture:
+    target, pick = manifest["target"], manifest["pick"]
+    return Capture(
+        target=Target(kind=TargetKind(target["kind"]), name=_text(target["name"]), host=_text_or_none(target["host"])),
+        sections=tuple(_section(folder, row) for row in manifest["sections"]),
+        host=_text_or_none(manifest["host"]), at=_number(manifest["at"]), offset_s=_number(manifest["offset_s"]), took_s=_number(manifest["took_s"]),
+        pick=Pick(
+            asked=_text_or_none(pick["asked"]), unit=_text_or_none(pick["unit"]), how=_text(pick["how"]), why=_text(pick["why"]),
+            distance=int(pick["distance"]), candidates=tuple(_text(c) for c in pick["candidates"]),
+        ),
+        problems=tuple(Problem(source=_text(p["source"]), line=int(p["line"]), text=_text(p["text"])) for p in manifest["problems"]),
+    )  # fmt: skip
+
+
+def _section(folder: Path, row: Mapping[str, Any]) -> Section:
+    code = row["exit_code"]
+    return Section(
+        name=_text(row["name"]), path=_own_file(folder, _text(row["file"])), argv=_text(row["argv"]), exit_code=None if code is None else int(code),
+        took_s=_number(row["took_s"]), cut=int(row["cut"]), coverage=Coverage(row["coverage"]), stderr=_text(row["stderr"]),
+        part=PartKind(row["part"]) if row["part"] is not None else None,
+    )  # fmt: skip
+
+
+def _own_file(folder: Path, name: str) -> Path:
+    path = folder / name
+    if name in ("", ".", "..", MANIFEST) or "/" in name or "\\" in name or "\0" in name:
+        raise BundleError(f"it names a file that is not its own: {name!r}", at=str(folder / MANIFEST))
+    if path.is_symlink() or not path.is_file():
+        raise BundleError(f"{name!r} is missing, or no ordinary file", at=str(folder))
+    return path
+
+
+def _masked(text: str, mask: Mask | None) -> str:
+    return mask(text.encode()).decode("utf-8", "replace") if mask else text
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"a text is wanted, not {value!r}")
+    return value
+
+
+def _text_or_none(value: object) -> str | None:
+    return None if value is None else _text(value)
+
+
+def _number(value: object) -> float | None:
+    if value is None or (isinstance(value, int | float) and not isinstance(value, bool)):
+        return value
+    raise TypeError(f"a number is wanted, not {value!r}")

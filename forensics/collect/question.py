@@ -1,0 +1,28 @@
+"""What one question to a host is. Holds none, asks none."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from forensics.model import PartKind
+
+MIB = 1 << 20
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Question:
+    """One command for the host. ``argv`` is how to write it for a person.
+
+    ``keep_end``: where the answer is too long its start is lost instead of its end. ``newest_first``: a journal export that
+    comes newest first and is turned round when it has arrived. ``background``: started first, read last (one a round).
+    """
+
+    name: str
+    part: PartKind
+    script: str
+    argv: str
+    limit_s: float = 10.0
+    max_bytes: int = MIB
+    keep_end: bool = False
+    newest_first: bool = False
+    background: bool = False

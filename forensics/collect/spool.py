@@ -1,0 +1,33 @@
+"""The folder in which answers are kept while they are worked on. Private to this account, and gone at the end of the program at the latest."""
+
+from __future__ import annotations
+
+import atexit
+import shutil
+import tempfile
+from pathlib import Path
+
+
+class Spool:
+    """A folder of its own under ``parent`` (default: the system's), made when first needed."""
+
+    def __init__(self, parent: Path | None = None) -> None:
+        self._parent = parent
+        self._folder: Path | None = None
+        self._used: dict[str, int] = {}
+
+    def path(self, name: str) -> Path:
+        """A path for a section's bytes that no earlier section has."""
+        if self._folder is None:
+            self._folder = Path(tempfile.mkdtemp(prefix="ddforensics-", dir=self._parent))
+            atexit.register(self.remove)
+        count = self._used.get(name, 0)
+        self._used[name] = count + 1
+        return self._folder / (f"{name}.{count}" if count else name)
+
+    def remove(self) -> None:
+        """Remove it with all that is in it."""
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            self._folder = None
+            atexit.unregister(self.remove)

@@ -1,0 +1,308 @@
+"""Turn the output of a client (exceptions, curl, wget, health loops, task tables) into failed and good attempts. Never judges the server.
+
+How attempts are counted: a row of a task table, a line of a health loop, an ``Error N:`` entry, a line with its own time and a section between
+``--- name`` lines are one attempt each. A Python traceback is one attempt with all the exceptions it is chained to, and so is the log line right above it.
+Indented lines and ``caused by``/``body:`` lines belong to the attempt above them. Each retry that a library reports is an attempt of its own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from forensics.clock import DAY_S, lacks_year, parse_stamp, year_for
+from forensics.model import BenchRow, BenchRun, Problem
+from forensics.parse.peer import ACCESS, COMMAND, asked_of, command_tool, config_line, peer_of
+from forensics.parse.wording import MAX_LINE, WORDS, classify, weight, words_in
+
+KEEP = 200  # first and last attempts that stay citable
+
+# --------------------------------------------------------------------------- attempts
+
+_STAMP = re.compile(
+    r"(?<![\d.:-])(?P<iso>\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?)(?![\d:])"
+    r"|(?<![\d.:-])(?P<short>(?:\d\d-\d\d|[A-Z][a-z]{2} [ \d]\d) \d\d:\d\d:\d\d(?:[.,]\d{1,9})?)(?![\d:])"
+)
+_TIME = re.compile(r"^\W{0,2}([01]\d|2[0-3]):([0-5]\d):([0-5]\d)\b(?!:)")
+_LOOP = re.compile(r"^\s*\[?\+?(?P<offset>\d{1,7}(?:\.\d+)?) ?s(?:ec(?:onds)?)?\]?:?\s+(?P<rest>\S.*)$")
+_TASK = re.compile(
+    r"^\s*(?P<task>\[?[\w.@-]+[/#:][\w./#:-]+\]?|\w+[-_]?\d+)\s+[\[(|]?\s*(?P<verdict>ERROR|FAIL(?:ED|URE)?|TIMEOUT|OK|PASS(?:ED)?|SUCCESS|DONE)\b[\])|:]?\s*(?P<rest>.*)$"
+)
+_NUMBERED = re.compile(r"^(?:Error|Request|Task|Attempt) #?\d+(?: failed)?: ")
+_SECTION = re.compile(r"^-{3,} ?(?P<name>\w[\w .-]{0,40})$")
+_CHAINED = ("During handling of the above exception", "The above exception was the direct cause")
+_JOINED = re.compile(r"^\s+\S|^(?:caused by|body|repr|str|last line|detail|response)\s*:|^For more information|^\* ")
+_GOOD = re.compile(r"^OK\b|\bhealthy\b|\bHTTP/\d(?:\.\d)? 200\b|\b200 OK\b|\bstatus(?:_code)?[=: ]+200\b|^ready\b", re.IGNORECASE)
+_ANSWERED = re.compile(r"^OK\b|\bHTTP/\d(?:\.\d)? 200\b|\b200 OK\b")
+_RULE = re.compile(r"^[=*_]{5,}(?: .{0,60}[=*_]{3,})?$|^\[exit status")
+_TRACEBACK = "Traceback (most recent call last)"
+
+
+@dataclass
+class _Attempt:
+    """Lines that are held together as one request while they are read."""
+
+    mode: str  # line, trace, ended, numbered, section
+    at: float | None = None
+    offset_s: float | None = None
+    told: list[tuple[str, int, str]] = field(default_factory=list)  # kind, line, text
+    good: tuple[int, str] | None = None
+    last: int = 0
+
+    def add(self, kind: str | None, number: int, text: str) -> None:
+        self.last = number
+        if kind:
+            self.told.append((kind, number, text))
+
+    def row(self) -> BenchRow | None:
+        """The line that tells most, or None where nothing was told."""
+        if self.told:
+            kind, number, text = min(self.told, key=lambda told: weight(told[0]))  # the first of the best
+            return BenchRow(line_no=number, text=text, kind=kind, at=self.at, offset_s=self.offset_s)
+        if self.good:
+            return BenchRow(line_no=self.good[0], text=self.good[1], kind="ok", at=self.at, offset_s=self.offset_s)
+        return None
+
+
+def attempts(lines: Sequence[str], *, first_line: int = 1, latest: float | None = None, zone_s: float | None = None) -> Iterator[BenchRow]:
+    """Yield one row an attempt, failed (its kind) or good (``ok``), in order. The row's text is the line that tells most, as written.
+
+    ``latest`` is a time that nothing here is after: it completes stamps without a year and times of day alone.
+    """
+    reader = _Reader(latest, zone_s, words_in("\n".join(lines)))
+    for number, raw in enumerate(lines, first_line):
+        yield from reader.line(number, raw)
+    yield from reader.close()
+
+
+class _Reader:
+    """The fold over lines behind ``attempts``."""
+
+    def __init__(self, latest: float | None, zone_s: float | None, words: tuple[str, ...]) -> None:
+        self.latest = latest
+        self.words = words
+        self.zone_s = zone_s
+        self.open: _Attempt | None = None
+        self.stamp: tuple[int, float | None] = (0, None)
+
+    def kind(self, text: str) -> str | None:
+        """``classify`` with the words of this text."""
+        return classify(text, self.words)
+
+    def close(self) -> Iterator[BenchRow]:
+        """End the attempt that is open."""
+        held, self.open = self.open, None
+        if held and (row := held.row()):
+            yield row
+
+    def line(self, number: int, raw: str) -> Iterator[BenchRow]:
+        """Take one line; yield what it completes."""
+        text = best_piece(raw, self.words)
+        held = self.open
+        if config_line(text) or COMMAND.match(text) or _RULE.match(text):
+            yield from self.close()
+        elif _SECTION.match(text):
+            yield from self.close()
+            self.open = _Attempt("section", last=number)
+        elif held and held.mode == "section":
+            held.add(self.kind(text), number, text)
+            if held.good is None and _GOOD.search(text):
+                held.good = (number, text)
+        elif _NUMBERED.match(text):
+            yield from self._alone(number, text, "numbered")
+        elif held and held.mode == "numbered":
+            held.add(None if text.startswith(("    ", "  File ")) else self.kind(text), number, text)  # code in a traceback is no message
+        elif (loop := _LOOP.match(text)) and (row := self._loop(loop, number, text)):
+            yield from self.close()
+            yield row
+        elif task := _TASK.match(text):
+            yield from self._task(task, number, text)
+        else:
+            yield from self._plain(number, text)
+
+    def _loop(self, found: re.Match[str], number: int, text: str) -> BenchRow | None:
+        kind = self.kind(found["rest"]) or ("ok" if _GOOD.search(found["rest"]) else None)
+        if kind is None:
+            return None
+        return BenchRow(line_no=number, text=text, kind=kind, at=self._time(number, text), offset_s=float(found["offset"]))
+
+    def _task(self, found: re.Match[str], number: int, text: str) -> Iterator[BenchRow]:
+        yield from self.close()
+        attempt = _Attempt("line", at=self._time(number, text), last=number)
+        if found["verdict"] in ("OK", "PASS", "PASSED", "SUCCESS", "DONE"):
+            attempt.good = (number, text)
+        else:
+            attempt.add(self.kind(found["rest"]) or ("timed-out" if found["verdict"] == "TIMEOUT" else "other"), number, text)
+        self.open = attempt
+
+    def _alone(self, number: int, text: str, mode: str) -> Iterator[BenchRow]:
+        yield from self.close()
+        self.open = _Attempt(mode, at=self._time(number, text))
+        self.open.add(self.kind(_NUMBERED.sub("", text)) or "other", number, text)
+
+    def _plain(self, number: int, text: str) -> Iterator[BenchRow]:
+        held = self.open
+        at = self._time(number, text)
+        if _TRACEBACK in text:
+            if held is None or held.mode == "ended" or number - held.last > 1:
+                yield from self.close()
+                self.open = held = _Attempt("trace", at=at if at is not None else self._near(number))
+            held.mode = "trace"
+            held.add(self.kind(text.partition(_TRACEBACK)[0]), number, text)
+        elif held and text.startswith(_CHAINED):
+            held.mode = "trace"
+            held.last = number
+        elif held and held.mode == "trace":
+            self._in_trace(held, number, text)
+        elif not text.strip():
+            if held and held.mode == "line":
+                yield from self.close()
+        elif held and at is None and _JOINED.match(text):
+            held.add(self.kind(text), number, text)
+        else:
+            yield from self._new(number, text, at)
+
+    def _in_trace(self, held: _Attempt, number: int, text: str) -> None:
+        held.last = number
+        if text.strip() and not text.startswith((" ", "\t")):
+            held.add(self.kind(text) or ("other" if re.match(r"^[\w.]+(?::|$)", text) else None), number, text)
+            held.mode = "ended"
+
+    def _new(self, number: int, text: str, at: float | None) -> Iterator[BenchRow]:
+        held = self.open
+        kind = self.kind(text)
+        if (
+            held
+            and held.mode == "line"
+            and kind
+            and held.told
+            and held.told[-1][0] == kind
+            and number - held.last <= 1
+            and (" ERROR " in text or kind == "not-ready")
+        ):
+            held.last = number  # wget says the status twice, a readiness check that it gave up and that it leaves
+            return
+        if held and text.startswith("curl: (") and held.told and held.told[0][2].startswith("* "):
+            held.told = []  # what -v told on the way; the last word is what people know
+            held.add(kind, number, text)
+            return
+        yield from self.close()
+        if kind is None and not (_answered(text) or (at is not None and _GOOD.search(text))):
+            return
+        self.open = _Attempt("line", at=at, last=number)
+        self.open.add(kind, number, text)
+        if kind is None:
+            self.open.good = (number, text)
+
+    def _time(self, number: int, text: str) -> float | None:
+        found = _STAMP.search(text[:400]) if text.count(":", 0, 400) >= 2 else None
+        if found is None:
+            return self._today(text)
+        stamp = found["iso"] or found["short"]
+        year = year_for(stamp, latest=self.latest, zone_s=self.zone_s) if self.latest is not None and lacks_year(stamp) else None
+        at = parse_stamp(stamp, year=year, zone_s=self.zone_s)
+        self.stamp = (number, at)
+        return at
+
+    def _today(self, text: str) -> float | None:
+        """A time of day that begins the line, on the last day that makes it no later than ``latest``."""
+        found = _TIME.match(text)
+        if found is None or self.latest is None:
+            return None
+        at = self.latest // DAY_S * DAY_S + int(found[1]) * 3600 + int(found[2]) * 60 + int(found[3]) - (self.zone_s or 0.0)
+        return at if at <= self.latest + 60 else at - DAY_S
+
+    def _near(self, number: int) -> float | None:
+        """The time of the line right above."""
+        return self.stamp[1] if number - self.stamp[0] <= 1 else None
+
+
+def _answered(text: str) -> bool:
+    return ("HTTP/" in text or "OK" in text) and bool(ACCESS.search(text) or _ANSWERED.search(text))
+
+
+def best_piece(raw: str, words: Sequence[str] = WORDS) -> str:
+    """The part of a line between carriage returns that tells most; progress bars and messages share lines."""
+    text = raw.rstrip("\r\n")
+    if "\r" in text:
+        pieces = [piece for piece in text.split("\r") if piece.strip()]
+        text = next((piece for piece in pieces if classify(piece, words)), pieces[-1] if pieces else "")
+    return text[:MAX_LINE].rstrip()
+
+
+# --------------------------------------------------------------------------- which tool
+
+_TOOLS: tuple[tuple[str, re.Pattern[str]], ...] = (
+    ("openai", re.compile(r"\bopenai\.\w+Error|^--- openai")),
+    ("requests", re.compile(r"requests\.exceptions|HTTPConnectionPool|\d{3} (?:Client|Server) Error")),
+    ("aiohttp", re.compile(r"\baiohttp\.|ClientConnectorError|ssl:default")),
+    ("httpx", re.compile(r"\bhttpx\.|httpcore\.")),
+    ("urllib", re.compile(r"urlopen error|urllib\.error|URLError")),
+    ("curl", re.compile(r"\bcurl: \(\d+\)")),
+    ("wget", re.compile(r"^--\d{4}-\d\d-\d\d|\.\.\. failed: Connection")),
+)
+
+
+def tool_of(lines: Sequence[str], rows: Sequence[BenchRow], command: str | None) -> str:
+    """The client's name: from the command line if there is one, else from the shape and the wording of what it printed."""
+    if command is None:
+        command = next((found["command"] for line in lines[:20] if (found := COMMAND.match(line))), None)
+    if command and (name := command_tool(command)):
+        return name
+    if any(row.offset_s is not None for row in rows):
+        return "health check"
+    if any(_TASK.match(row.text) for row in rows):
+        return "task table"
+    for row in rows[:20]:
+        for name, pattern in _TOOLS:
+            if pattern.search(row.text):
+                return name
+    return "client"
+
+
+# --------------------------------------------------------------------------- a run
+
+
+def read(
+    text: str, *, source: str = "", first_line: int = 1, command: str | None = None, latest: float | None = None, zone_s: float | None = None
+) -> tuple[BenchRun | None, tuple[Problem, ...]]:
+    """What one client saw. None where the text holds no attempt and names nobody it asked.
+
+    ``asked`` is ok plus failed where single attempts are told (a table, a loop, an access log), else None. ``latest`` as in ``attempts``.
+    """
+    lines = text.split("\n")
+    rows = tuple(attempts(lines, first_line=first_line, latest=latest, zone_s=zone_s))
+    peer, _ = peer_of(lines, rows, first_line)
+    if command:
+        typed = asked_of(f"$ {command}")
+        peer.take(typed.host, typed.port, typed.path)
+    if not rows and peer.host is None and peer.path is None:
+        return None, ()
+    failed = tuple(row for row in rows if row.kind != "ok")
+    good = len(rows) - len(failed)
+    single = any(row.offset_s is not None or _TASK.match(row.text) or ACCESS.search(row.text) for row in rows)
+    times = [row.at for row in rows if row.at is not None]
+    offsets = [row.offset_s for row in rows if row.offset_s is not None]
+    run = BenchRun(
+        source=source,
+        tool=tool_of(lines, rows, command),
+        first_at=min(times, default=None),
+        last_at=max(times, default=None),
+        span_s=max(offsets) - min(offsets) if offsets else None,
+        asked=len(rows) if single else None,
+        ok=good if good or single else None,
+        failed=len(failed) if failed or single else None,
+        errors=dict(Counter(row.kind for row in failed)),
+        host=peer.host,
+        port=peer.port,
+        path=peer.path,
+        rows=bounded(rows),
+    )
+    return run, ()
+
+
+def bounded(rows: tuple[BenchRow, ...]) -> tuple[BenchRow, ...]:
+    """The first and the last rows; counts are taken before."""
+    return rows if len(rows) <= 2 * KEEP else rows[:KEEP] + rows[-KEEP:]

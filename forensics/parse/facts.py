@@ -1,0 +1,402 @@
+"""Gather all that reasoning may lean on: a record for each hit, unit states, what clients saw, what was asked in vain, and how far each kind of evidence was seen.
+
+Never weighs one fact against another, and reads a section whole only where it is small.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Protocol
+
+from forensics.model import (
+    Asked,
+    BenchRun,
+    Boot,
+    Capture,
+    Coverage,
+    Facts,
+    Frame,
+    Gpu,
+    GpuProcess,
+    Hit,
+    Listener,
+    Origin,
+    PartKind,
+    Probe,
+    Problem,
+    Record,
+    Section,
+    Seen,
+    Tail,
+    UnitState,
+)
+from forensics.parse import bench, host, sniff, systemd, unitstate
+from forensics.parse import frame as framing
+from forensics.parse.asked import asked_unit, is_filtered
+from forensics.parse.sniff import Part
+from forensics.parse.tails import Ends
+
+MAX_TEXT = 4 << 20  # of a part that is read as a whole
+MAX_JSON = 32 << 20  # a saved result holds every generated text
+
+JOURNALS = frozenset({PartKind.JOURNAL_TEXT, PartKind.JOURNAL_JSON, PartKind.JOURNAL_EXPORT})
+STATES = frozenset({PartKind.IS_ACTIVE, PartKind.STATUS, PartKind.SHOW, PartKind.UNIT_FILE, PartKind.UNITS})
+# what a part of a kind is evidence of
+_EVIDENCE: Mapping[PartKind, str] = {
+    **dict.fromkeys(JOURNALS, "journal"), PartKind.STATUS: "status", PartKind.SHOW: "status", PartKind.IS_ACTIVE: "status", PartKind.KERNEL: "kernel", PartKind.UNITS: "units",
+    PartKind.SOCKETS: "sockets", PartKind.HEALTH: "health", PartKind.GPU: "gpu", PartKind.SERVER: "log", PartKind.CLIENT: "bench", PartKind.BENCH_JSON: "bench",
+    PartKind.BOOTS: "boots", PartKind.UNIT_FILE: "unit-file",
+}  # fmt: skip
+KINDS = ("journal", "status", "kernel", "bench", "units", "sockets", "health", "gpu", "log")
+_BETTER = (Coverage.READ, Coverage.GIVEN, Coverage.CUT, Coverage.DENIED, Coverage.EMPTY, Coverage.NOT_COLLECTED)
+_DENIED = re.compile(
+    r"insufficient permissions|not seeing messages from other users|systemd-journal' can see all messages|Permission denied|Operation not permitted|Access denied"
+)
+_SERVICE = re.compile(r"(?<![\w/.@-])[\w:.\\@-]{1,250}\.service\b")
+_TROUBLED = re.compile(
+    r"Main process exited|Failed with result|entered failed state|Scheduled restart job|timed out|OOM killer|Watchdog timeout|Start request repeated"
+)
+TROUBLE = 1000  # votes
+_NO_ENTRIES = re.compile(rb"^-- No entries --\s*$")
+
+
+class Scanned(Protocol):
+    """The outcome of a scan."""
+
+    @property
+    def hits(self) -> Sequence[Hit]: ...
+
+    @property
+    def counts(self) -> Mapping[str, int]: ...
+
+
+@dataclass
+class _Gathered:
+    """Everything found so far, section by section."""
+
+    states: list[tuple[PartKind, UnitState]] = field(default_factory=list)
+    listed: list[UnitState] = field(default_factory=list)
+    listeners: list[Listener] | None = None
+    probes: list[Probe] = field(default_factory=list)
+    gpus: list[Gpu] = field(default_factory=list)
+    gpu_processes: list[GpuProcess] = field(default_factory=list)
+    boots: list[Boot] = field(default_factory=list)
+    clock_at: float | None = None
+    asked: list[Asked] = field(default_factory=list)
+    kinds: dict[str, tuple[PartKind, ...]] = field(default_factory=dict)
+    coverage: dict[str, Coverage] = field(default_factory=dict)
+    clients: list[tuple[Section, Part]] = field(default_factory=list)
+    benches: list[BenchRun] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+
+    def covers(self, kind: str, coverage: Coverage) -> None:
+        """Note how a piece of evidence was seen; of several pieces of one kind the best counts."""
+        held = self.coverage.get(kind, Coverage.NOT_COLLECTED)
+        self.coverage[kind] = min(held, coverage, key=_BETTER.index)
+
+
+def facts(capture: Capture, scan: Scanned, *, tails: Ends | None = None) -> Facts:
+    """All facts of a capture. ``tails`` are the ends of the sources as watched on their way to the scan.
+
+    Stamps without a year are completed from the capture's time, else from the latest full stamp in the evidence, else from the files' own times;
+    stamps without a zone are taken as UTC.
+    """
+    got = _Gathered(problems=list(capture.problems))
+    for section in capture.sections:
+        _section(section, got)
+    told = _told_at(capture, got)
+    latest = told if told is not None else _latest_full(scan.hits, tails)
+    if latest is None:
+        latest = max((s.path.stat().st_mtime for s in capture.sections if s.path.exists()), default=None)
+    record = partial(framing.record, latest=latest)
+    order = {section.name: number for number, section in enumerate(capture.sections)}
+    seen = sorted((Seen(hit, record(hit.frame)) for hit in scan.hits), key=lambda s: (order.get(s.record.source, len(order)), s.record.line_no))
+    ends = tails.tails(record) if tails else {}
+    for section, part in got.clients:
+        _client(section, part, latest, got)
+    spoken = _spoken_of(seen, ends)
+    nameless = capture.pick.unit or next(iter(spoken), "")
+    units = unitstate.merge([*((PartKind.UNITS, s) for s in _named_listed(got, capture)), *got.states], only=nameless)
+    return Facts(
+        seen=tuple(seen),
+        counts=dict(scan.counts),
+        units=units,
+        unit_names=_unit_names(got, units, spoken),
+        benches=tuple(got.benches),
+        asked=tuple(got.asked),
+        listeners=None if got.listeners is None else tuple(got.listeners),
+        probes=tuple(got.probes),
+        gpus=tuple(got.gpus),
+        gpu_processes=tuple(got.gpu_processes),
+        boots=tuple(got.boots),
+        tails=ends,
+        kinds=got.kinds,
+        coverage={kind: got.coverage.get(kind, Coverage.NOT_COLLECTED) for kind in (*KINDS, *got.coverage)},
+        argv=_argv(capture, units),
+        problems=(*got.problems, *(tails.problems if tails else ())),
+        at=told if told is not None else _last_stamp(seen, ends, got.benches),
+        offset_s=capture.offset_s,
+    )
+
+
+def unit_overview(sections: Iterable[Section]) -> tuple[tuple[str, ...], dict[str, UnitState]]:
+    """The units of a host out of the answers of the first round: names that exist, in order, and their states."""
+    states: list[UnitState] = []
+    for section in sections:
+        if section.part is PartKind.UNITS:
+            whole = Part(kind=PartKind.UNITS, first_line=1, last_line=None, start=0, end=None, command=None)
+            states.extend(host.units(read_text(section, whole, MAX_TEXT, []), source=section.name)[0])
+    return unitstate.unit_names(states), {state.name: state for state in states}
+
+
+# --------------------------------------------------------------------------- sections
+
+
+def _section(section: Section, got: _Gathered) -> None:
+    parts = sniff.parts(section)
+    got.kinds[section.name] = tuple(dict.fromkeys(part.kind for part in parts))
+    live = section.part is not None
+    if live:
+        _live_coverage(section, got)
+    for part in parts:
+        if not live:
+            _given_coverage(section, part, got)
+        if part.kind in (PartKind.CLIENT, PartKind.BENCH_JSON):
+            got.clients.append((section, part))
+        elif part.kind in STATES or part.kind in _READERS:
+            _structured(section, part, got)
+    _asked(section, parts, got)
+
+
+def _structured(section: Section, part: Part, got: _Gathered) -> None:
+    text = read_text(section, part, MAX_TEXT, got.problems)
+    source, first = section.name, part.first_line
+    if part.kind in STATES:
+        unit = _unit_of(section, part)
+        if part.kind is PartKind.STATUS:
+            states, problems = systemd.status(text, source=source, first_line=first)
+        elif part.kind is PartKind.SHOW:
+            states, problems = systemd.show(text, source=source, first_line=first, unit=unit)
+        elif part.kind is PartKind.IS_ACTIVE:
+            states, problems = systemd.is_active(text, source=source, first_line=first, unit=unit)
+        elif part.kind is PartKind.UNIT_FILE:
+            states, problems = unitstate.unit_file(text, source=source, first_line=first, unit=unit)
+        else:
+            states, problems = host.units(text, source=source, first_line=first)
+            got.listed.extend(states)
+            got.problems.extend(problems)
+            return
+        got.states.extend((part.kind, state) for state in states)
+        got.problems.extend(problems)
+    else:
+        _READERS[part.kind](text, source, first, got)
+
+
+def _sockets(text: str, source: str, first: int, got: _Gathered) -> None:
+    found, problems = host.listeners(text, source=source, first_line=first)
+    if found or not problems:
+        got.listeners = [*(got.listeners or ()), *found]
+    got.problems.extend(problems)
+
+
+def _health(text: str, source: str, first: int, got: _Gathered) -> None:
+    found, problems = host.probes(text, source=source, first_line=first)
+    got.probes.extend(found)
+    got.problems.extend(problems)
+
+
+def _gpu(text: str, source: str, first: int, got: _Gathered) -> None:
+    cards, processes, problems = host.gpus(text, source=source, first_line=first)
+    got.gpus.extend(cards)
+    got.gpu_processes.extend(processes)
+    got.problems.extend(problems)
+
+
+def _clock(text: str, source: str, first: int, got: _Gathered) -> None:
+    found, problems = host.clock(text, source=source, first_line=first)
+    got.clock_at = found.at if got.clock_at is None else got.clock_at
+    got.problems.extend(problems)
+
+
+def _boots(text: str, source: str, first: int, got: _Gathered) -> None:
+    found, problems = host.boots(text, source=source, first_line=first)
+    got.boots.extend(found)
+    got.problems.extend(problems)
+
+
+def _notice(text: str, source: str, first: int, got: _Gathered) -> None:
+    for number, line in enumerate(text.split("\n"), first):
+        if "could not be found" in line or "No files found for" in line:
+            states, _ = systemd.status(line, source=source, first_line=number)
+            got.states.extend((PartKind.STATUS, state) for state in states)
+
+
+_READERS: Mapping[PartKind, Callable[[str, str, int, _Gathered], None]] = {
+    PartKind.SOCKETS: _sockets, PartKind.HEALTH: _health, PartKind.GPU: _gpu, PartKind.CLOCK: _clock, PartKind.BOOTS: _boots, PartKind.NOTICE: _notice,
+}  # fmt: skip
+
+
+def _client(section: Section, part: Part, latest: float | None, got: _Gathered) -> None:
+    if part.kind is PartKind.BENCH_JSON:
+        text = read_text(section, part, MAX_JSON, got.problems)
+        runs, problems = bench.read_json(text, source=section.name, first_line=part.first_line)
+    else:
+        text = read_text(section, part, MAX_TEXT, got.problems)
+        runs, problems = bench.read(text, source=section.name, first_line=part.first_line, command=part.command, latest=latest)
+        if text.lstrip()[:1] in ("{", "["):  # a result that was given as a client's output
+            of_json, said = bench.read_json(text, source=section.name, first_line=part.first_line)
+            runs, problems = (of_json, said) if any(run.matrix or run.metrics for run in of_json) else (runs, problems)
+    got.benches.extend(runs)
+    got.problems.extend(problems)
+
+
+def read_text(section: Section, part: Part, limit: int, problems: list[Problem]) -> str:
+    """The text of one part, at most ``limit`` bytes of it; what is left out becomes a problem."""
+    with section.path.open("rb") as stream:
+        stream.seek(part.start)
+        size = limit + 1 if part.end is None else min(part.end - part.start, limit + 1)
+        data = stream.read(max(0, size))
+    if len(data) > limit:
+        problems.append(Problem(source=section.name, line=part.first_line, text=f"only the first {limit >> 20} MiB of this {part.kind} were read"))
+        data = data[: data.rfind(b"\n", 0, limit) + 1 or limit]
+    return data.decode("utf-8", "replace")
+
+
+def _unit_of(section: Section, part: Part) -> str:
+    """The unit that a nameless answer is about: of the command that was asked, or of a unit file's own name."""
+    command = part.command or section.argv
+    if command and (unit := asked_unit(command)):
+        return unit
+    base = section.name.rpartition("/")[2]
+    return base if part.kind is PartKind.UNIT_FILE and re.fullmatch(systemd.UNIT_NAME, base) else ""
+
+
+# --------------------------------------------------------------------------- coverage
+
+
+def _live_coverage(section: Section, got: _Gathered) -> None:
+    kind = _EVIDENCE.get(section.part) if section.part else None
+    if kind is None:
+        return
+    coverage = section.coverage
+    if coverage is Coverage.READ:
+        if section.cut:
+            coverage = Coverage.CUT
+        elif section.part in JOURNALS | {PartKind.KERNEL} and _DENIED.search(section.stderr):
+            coverage = Coverage.DENIED
+        elif section.size() == 0 or _NO_ENTRIES.match(section.head(64)):
+            coverage = Coverage.EMPTY
+    got.covers(kind, coverage)
+
+
+def _given_coverage(section: Section, part: Part, got: _Gathered) -> None:
+    if part.kind is PartKind.NOTICE:
+        if _DENIED.search(read_text(section, part, 1 << 16, [])):
+            got.covers("journal", Coverage.DENIED)
+    elif part.kind is PartKind.EMPTY:
+        if part.command is None or "journalctl" in part.command:
+            got.covers("journal", Coverage.EMPTY)
+    elif kind := _EVIDENCE.get(part.kind):
+        got.covers(kind, Coverage.CUT if section.cut else Coverage.GIVEN)
+
+
+# --------------------------------------------------------------------------- what was asked
+
+
+def _asked(section: Section, parts: Sequence[Part], got: _Gathered) -> None:
+    if section.part in JOURNALS and got.coverage.get("journal") in (Coverage.EMPTY, Coverage.DENIED):
+        unit = asked_unit(section.argv)
+        got.asked.append(
+            Asked(
+                source=section.name,
+                line_no=0,
+                command=section.argv,
+                unit=unit,
+                empty=True,
+                filtered=is_filtered(section.argv),
+                text=_first_line(section.stderr),
+            )
+        )
+    answers: dict[tuple[int, str], list[Part]] = {}
+    for part in parts:
+        if part.command is not None and section.part is None:
+            answers.setdefault((part.command_line, part.command), []).append(part)
+    for (line_no, command), told in answers.items():
+        text = _first_line(read_text(section, told[0], 1 << 12, []))
+        empty = all(part.kind is PartKind.EMPTY for part in told)
+        got.asked.append(
+            Asked(
+                source=section.name, line_no=line_no, command=command, unit=asked_unit(command), empty=empty, filtered=is_filtered(command), text=text
+            )
+        )
+
+
+def _first_line(text: str) -> str:
+    return text.strip().split("\n")[0][:400]
+
+
+# --------------------------------------------------------------------------- units and times
+
+
+def _named_listed(got: _Gathered, capture: Capture) -> list[UnitState]:
+    """Of the host's hundreds of units those that something else speaks of."""
+    wanted = {state.name for _, state in got.states} | {capture.pick.unit, *capture.pick.candidates}
+    return [state for state in got.listed if state.name in wanted]
+
+
+def _spoken_of(seen: Iterable[Seen], ends: Mapping[str, Tail]) -> list[str]:
+    """The services that journal lines are from or about: the most troubled first, then the most frequent (timers start their own all day long)."""
+    votes: Counter[str] = Counter()
+    for hit, record in seen:
+        trouble = TROUBLE if record.origin is Origin.SYSTEMD and _TROUBLED.search(record.text) else 1
+        for name in {record.unit, hit.captures.get("unit") or ""}:
+            votes[name] += trouble
+    for record in (record for tail in ends.values() for record in (*tail.first, *tail.last)):
+        votes[record.unit] += 1
+        if record.origin is Origin.SYSTEMD and (named := _SERVICE.search(record.text)):
+            votes[named[0]] += TROUBLE if _TROUBLED.search(record.text) else 1
+    return [name for name, _ in votes.most_common() if name.endswith(".service") and re.fullmatch(systemd.UNIT_NAME, name)]
+
+
+def _unit_names(got: _Gathered, units: Mapping[str, UnitState], spoken: Sequence[str]) -> tuple[str, ...]:
+    """The names the host really has; without its list, those that the evidence proves to exist."""
+    if got.listed:
+        return tuple(dict.fromkeys(state.name for state in got.listed if state.load != "not-found"))
+    names = [name for name, state in units.items() if name and state.load != "not-found" and (state.active or state.fragment or state.argv)]
+    names += spoken
+    names += [asked.unit for asked in got.asked if asked.unit and not asked.empty and "could not be found" not in asked.text]
+    return tuple(dict.fromkeys(names))
+
+
+def _argv(capture: Capture, units: Mapping[str, UnitState]) -> tuple[str, ...]:
+    picked = units.get(capture.pick.unit or "")
+    if picked and picked.argv:
+        return picked.argv
+    with_argv = [state.argv for state in units.values() if state.argv]
+    return with_argv[0] if len(with_argv) == 1 else ()
+
+
+def _told_at(capture: Capture, got: _Gathered) -> float | None:
+    """The time of the capture as it says itself: manifest, host's clock, or a status line's since plus ago."""
+    if capture.at is not None:
+        return capture.at
+    if got.clock_at is not None:
+        return got.clock_at
+    return max((state.since + state.ago_s for _, state in got.states if state.since is not None and state.ago_s is not None), default=None)
+
+
+def _latest_full(hits: Iterable[Hit], tails: Ends | None) -> float | None:
+    frames: list[Frame] = [hit.frame for hit in hits]
+    for ends in (tails.first, tails.last) if tails else ():
+        frames += [frame for kept in ends.values() for frame in kept]
+    return max((at for frame in frames if (at := framing.record(frame).at) is not None), default=None)
+
+
+def _last_stamp(seen: Sequence[Seen], ends: Mapping[str, Tail], benches: Sequence[BenchRun]) -> float | None:
+    records: list[Record] = [s.record for s in seen] + [record for tail in ends.values() for record in tail.last]
+    times = [record.at for record in records if record.at is not None] + [run.last_at for run in benches if run.last_at is not None]
+    return max(times, default=None)

@@ -1,0 +1,94 @@
+"""Turn the sections of a capture into blocks of lines, and frames into records. Never reads a file whole, never judges a line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from forensics import clock
+from forensics.model import Capture, Frame, Origin, PartKind, Record, Section
+from forensics.parse import export, journal, sniff
+from forensics.parse.block import Block, Context, TextBlock
+from forensics.parse.lines import Piece, pieces
+from forensics.parse.sniff import Part
+from forensics.parse.unwrap import ServerPrefixes, Unwrapper, clean, journal_line
+
+TEXT_KINDS = frozenset({PartKind.JOURNAL_TEXT, PartKind.KERNEL, PartKind.SERVER, PartKind.CLIENT, PartKind.NOTICE})
+
+
+def frames(capture: Capture, prefixes: Sequence[str]) -> Iterator[Block]:
+    """Yield the lines of all sections that hold log text, section by section, as blocks of at most about a mebibyte.
+
+    ``prefixes`` are the servers' line prefixes (regular expressions with the groups ``stamp``, ``rank``, ``pid``, ``proc``). Of ``systemctl status`` only
+    the log lines below the head are given. Answers that are not logs (states, sockets, probes, JSON results) are not framed.
+    """
+    server = ServerPrefixes(prefixes)
+    for section in capture.sections:
+        for part in sniff.parts(section):
+            yield from blocks(section, part, server)
+
+
+def blocks(section: Section, part: Part, server: ServerPrefixes) -> Iterator[Block]:
+    """The blocks of one part of a section."""
+    if part.kind is PartKind.JOURNAL_JSON:
+        yield from journal.json_blocks(section, part, server)
+    elif part.kind is PartKind.JOURNAL_EXPORT:
+        yield from export.export_blocks(section, part, server)
+    elif part.kind in TEXT_KINDS or part.kind is PartKind.STATUS:
+        found = pieces(section.path, source=section.name, first_line=part.first_line, start=part.start, end=part.end)
+        yield from _text_blocks(section, part, server, found if part.kind in TEXT_KINDS else _status_tails(found))
+
+
+def _text_blocks(section: Section, part: Part, server: ServerPrefixes, found: Iterator[Piece]) -> Iterator[Block]:
+    unwrapper, context = Unwrapper(part.kind, server), Context()
+    for piece in found:
+        block = TextBlock(piece, source=section.name, part=part.kind, unwrapper=unwrapper, context=context)
+        yield block
+        block.carry_over(context)
+
+
+def _status_tails(found: Iterator[Piece]) -> Iterator[Piece]:
+    """The runs of journal lines in the output of ``systemctl status``."""
+    for piece in found:
+        run: list[bytes] = []
+        line, start = piece.line, piece.start
+        run_line, run_start = line, start
+        for raw in piece.data.split(b"\n"):  # splitlines() would split at carriage returns as well
+            text = clean(raw.decode("utf-8", "replace"))
+            if journal_line(text) or (run and text.startswith(" " * 16)):  # no head line of status is indented that far
+                if not run:
+                    run_line, run_start = line, start
+                run.append(raw)
+            elif run:
+                yield Piece(b"\n".join(run), run_line, run_start)
+                run = []
+            line += 1
+            start += len(raw) + 1
+        if run:
+            yield Piece(b"\n".join(run), run_line, run_start)
+
+
+def record(frame: Frame, *, year: int | None = None, zone_s: float | None = None, latest: float | None = None) -> Record:
+    """Read the time of a frame: the outermost stamp, else the server's own; None where neither says.
+
+    A stamp without a year gets the last one that is not after ``latest`` (a log that runs over New Year comes out right), else ``year``.
+    """
+    at = None
+    for stamp in (frame.stamp, frame.inner):
+        if not stamp:
+            continue
+        at = clock.parse_stamp(stamp, zone_s=zone_s)
+        if at is None and (year is not None or latest is not None):
+            of_year = clock.year_for(stamp, latest=latest, zone_s=zone_s) if latest is not None and clock.lacks_year(stamp) else year
+            at = clock.parse_stamp(stamp, year=of_year, zone_s=zone_s)
+        if at is not None:
+            break
+    fields = frame.fields
+    # PID 1 writes about a unit; what any other process calls UNIT or INVOCATION_ID is its own invention
+    by_systemd = frame.origin is Origin.SYSTEMD
+    priority = fields.get("PRIORITY", "")
+    return Record(
+        at=at, source=frame.source, line_no=frame.line_no, text=frame.text, origin=frame.origin, pid=frame.pid, ident=frame.ident, rank=frame.rank,
+        priority=int(priority) if priority.isdecimal() else None, boot=fields.get("_BOOT_ID", ""),
+        invocation=fields.get("INVOCATION_ID" if by_systemd else "_SYSTEMD_INVOCATION_ID", ""),
+        unit=fields.get("UNIT" if by_systemd else "_SYSTEMD_UNIT", ""), transport=fields.get("_TRANSPORT", ""),
+    )  # fmt: skip

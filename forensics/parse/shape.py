@@ -1,0 +1,90 @@
+"""What one line looks like: the shapes by which the parts of a file are told apart. Never looks at two lines and never decides what a part is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from forensics.model import PartKind
+from forensics.parse import kernel
+from forensics.parse.unwrap import SEPARATOR, journal_line
+
+_STATES = "active|inactive|failed|activating|deactivating|reloading|refreshing|maintenance|unknown"
+_UNIT = r"[\w:.\\@-]{1,250}\.(?:service|socket|target|timer|slice|scope|mount|path|device|swap|automount)"
+STATE_WORD = re.compile(rf"(?:{_STATES})\s*")
+
+STATUS_HEAD = re.compile(rf"(?:[^\w\s]|[x*])\s+{_UNIT}(?: - .*)?\s*$")
+STATUS_LOADED = re.compile(r"\s{1,8}Loaded: (?:loaded|not-found|masked|error|bad-setting|bad)\b")
+STATUS_KEY = re.compile(r"\s{1,14}(?:Loaded|Drop-In|Transient|Active|Duration|Invocation|Docs|Process|Main PID|Cntrl PID|Status|Error|Tasks|Memory|CPU|CGroup|Condition|Assert"
+                        r"|IP|IO|Triggers|TriggeredBy|FD Store|Follows|Where|What|Listen|Until|Since|Trigger|TriggerLimit|Accepted|Device): ?")  # fmt: skip
+STATUS_TREE = re.compile(r"\s{6,}\S|\s*[├└│]")
+MISSING_UNIT = re.compile(rf"(?:Unit {_UNIT} (?:could not be found|not found|not loaded)|No files found for {_UNIT}|Failed to (?:get properties|get unit file state).{{0,40}}: |Unit file {_UNIT} does not exist)")
+
+SHOW_LINE = re.compile(r"[A-Z][A-Za-z0-9]{1,60}=.*")
+SHOW_SURE = re.compile(r"(?:ActiveState|SubState|LoadState|ExecMainStatus|ExecMainCode|MainPID|NRestarts|FragmentPath|InvocationID|StatusErrno|UnitFileState|Result|ActiveEnterTimestamp)=")
+UNIT_SECTION = re.compile(r"\[(?:Unit|Service|Install|Socket|Timer|Mount|Path|Slice|Scope|X-[\w-]+)\]\s*$")
+UNIT_LINE = re.compile(r"[A-Za-z][A-Za-z0-9-]{1,60}\s*=.*|[#;].*|\s*$")
+UNIT_PATH = re.compile(rf"# /\S*/{_UNIT}(?:\.d/\S+\.conf)?\s*$")
+
+JSON_ENTRY = re.compile(r'\x1e?\{.*"(?:MESSAGE|__REALTIME_TIMESTAMP|__CURSOR)" ?:')
+EXPORT_HEAD = re.compile(r"__(?:CURSOR|REALTIME_TIMESTAMP)=")
+
+NOTICE = re.compile(r"Hint: (?:You are currently not seeing messages|Some lines were ellipsized)|\s{6}(?:Users in (?:the|groups?) |turn off this notice|Pass -q to turn off)"
+                    r"|No journal files were (?:opened|found)|(?:Failed to |Error )(?:connect to bus|open journal|get D-Bus connection|add match|query unit|determine boot|look up boot)"
+                    r"|(?:bash|sh|-bash|zsh): (?:line \d+: )?[\w./-]+: (?:command not found|not found|No such file)|System has not been booted with systemd"
+                    r"|dmesg: read kernel buffer failed|sudo: a (?:password|terminal) is required|Permission denied|ssh: |Warning: (?:The unit file|Journal|journal)|No data available$")  # fmt: skip
+
+SOCKETS = re.compile(r"(?:State|Netid|Proto)\s+(?:State\s+)?Recv-Q\s|(?:tcp\s+)?LISTEN\s+\d+\s+\d+\s+\S+:(?:\d+|\*)|tcp6?\s+\d+\s+\d+\s+\S+:\d+\s+\S+\s+LISTEN"
+                     r"|Active Internet connections|COMMAND\s+PID\s+USER\s+FD\s|\S+\s+\d+\s+\S+\s+\d+u\s+IPv[46]\s.*\(LISTEN\)")  # fmt: skip
+UNITS = re.compile(rf"\s*UNIT\s+LOAD\s+ACTIVE\s+SUB|UNIT FILE\s+STATE|(?:[●○×x*] |\s{{0,2}}){_UNIT}\s+(?:loaded|not-found|masked|bad-setting|error|merged|stub)\s+(?:{_STATES})\s"
+                   rf"|{_UNIT}\s+(?:enabled|disabled|static|masked|generated|transient|indirect|linked|alias)(?:-runtime)?(?:\s+\S+)?\s*$")  # fmt: skip
+UNITS_TAIL = re.compile(r"(?:LOAD|ACTIVE|SUB|JOB)\s+(?:=|→) |\d+ (?:loaded units|unit files) listed|To show all installed unit files|Legend: ")
+BOOTS = re.compile(r"IDX BOOT ID|\s*-?\d{1,4} [0-9a-f]{32} ")
+GPU = re.compile(r"\| NVIDIA-SMI |=+NVSMI LOG=+")
+
+# what only a client or a benchmark writes, at the start of its line
+CLIENT_SURE = re.compile(r"\s{0,6}\d+(?:\.\d+)? ?s? (?:un)?healthy\b|=+ Serving Benchmark Result =+|curl: \(\d+\)|[\w./-]+\s+(?:ERROR|FAIL\w*)\b.*(?:URLError|urlopen error|Connection refused|ConnectionRefused|Errno 111)"
+                         r"|Waiting for endpoint|Initial test run |Starting (?:initial|main) .*(?:test|benchmark)|(?:benchmark_args=)?Namespace\(.*(?:num_prompts|request_rate|dataset_name)|\#Input tokens: "
+                         r"|Warmup completed with \d+ sequences|(?:urllib\.error\.)?URLError[(:]|Successful requests:\s|Traffic request rate:|Namespace\(.*base_url|HTTP/[\d.]+ [45]\d\d\b"
+                         r"|--- (?:requests|httpx|openai|aiohttp|urllib3?)\s*$")  # fmt: skip
+# what a client writes but a server may as well, when it is a client itself (of a model hub, or of its own warm-up)
+CLIENT_LIKELY = re.compile(r"(?:requests\.exceptions|httpx|aiohttp(?:\.client_exceptions)?|openai|urllib3?(?:\.error|\.exceptions)?|http\.client|httpcore)\.\w*(?:Error|Timeout|Exception|Disconnected)"
+                           r"|\bConnectionRefusedError\b|\bURLError\b|<urlopen error|Max retries exceeded|NewConnectionError|ClientConnectorError|APIConnectionError|RemoteDisconnected"
+                           r"|Connection reset by peer|\{\"(?:object\":\s?\"error|error\":|detail\":|message\":)|Error code: [45]\d\d|HTTP Error [45]\d\d|HTTPError|ChunkedEncodingError|ECONNREFUSED|IncompleteRead")  # fmt: skip
+# a stamp, a level or a process at the start of a line: some program's log
+LOGGED = re.compile(r"(?:\S{1,64} {1,3}\| )?(?:\[?\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d|\[\d\d:\d\d:\d\d|\[\d\d-\d\d \d\d:\d\d|(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR|CRITICAL|FATAL)\b[: ]|\([\w-]+ (?:rank=\d+ )?pid=\d+\)|[IWEF]\d{4} \d\d:|time=\"?\d{4}-)")
+
+
+def kind_of(text: str) -> PartKind | None:
+    """The kind that one line gives away by itself, or None (blank, or a line of a log or of a program without a shape of its own)."""
+    if not text or text.isspace():
+        return None
+    opened = journal_line(text)
+    if opened is not None:
+        return PartKind.KERNEL if opened.ident == "kernel" else PartKind.JOURNAL_TEXT
+    if text.startswith("-- ") and SEPARATOR.match(text):
+        return PartKind.EMPTY if text.startswith("-- No entries") else PartKind.JOURNAL_TEXT
+    for kind, matches in _SHAPES:
+        if matches(text):
+            return kind
+    return None
+
+
+_SHAPES: tuple[tuple[PartKind, Callable[[str], object]], ...] = (
+    (PartKind.STATUS, STATUS_HEAD.match),
+    (PartKind.STATUS, STATUS_LOADED.match),
+    (PartKind.STATUS, MISSING_UNIT.match),
+    (PartKind.IS_ACTIVE, STATE_WORD.fullmatch),
+    (PartKind.JOURNAL_JSON, JSON_ENTRY.match),
+    (PartKind.JOURNAL_EXPORT, EXPORT_HEAD.match),
+    (PartKind.UNIT_FILE, UNIT_SECTION.match),
+    (PartKind.UNIT_FILE, UNIT_PATH.match),
+    (PartKind.SHOW, SHOW_SURE.match),
+    (PartKind.NOTICE, NOTICE.match),
+    (PartKind.SOCKETS, SOCKETS.match),
+    (PartKind.UNITS, UNITS.match),
+    (PartKind.BOOTS, BOOTS.match),
+    (PartKind.GPU, GPU.match),
+    (PartKind.KERNEL, kernel.looks_kernel),
+    (PartKind.CLIENT, CLIENT_SURE.match),
+)

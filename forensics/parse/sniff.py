@@ -1,0 +1,379 @@
+"""Recognise what a section holds, by its content, and cut a pasted mixture into parts. Never opens a line for good, never decides by a file's name alone.
+
+Only sections of at most ``MAX_MIXED`` bytes are cut up; a larger one is one kind of thing, recognised by its head.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from forensics.model import PartKind, Section
+from forensics.parse import shape
+from forensics.parse.unwrap import clean, journal_line, separator
+
+MAX_MIXED = 4 << 20
+_HEAD = 1 << 16
+
+# user@host:~$ cmd · [user@host dir]# cmd · $ cmd · # cmd (only of the commands that give evidence: configuration files have comments)
+_PROMPT = re.compile(r"(?:\([\w.-]{1,40}\) )?(?:[\w.-]{1,64}@[\w.-]{1,128}[: ][^\s$#]{0,200} ?[$#]|\[[\w.-]{1,64}@[\w.-]{1,128} [^\]\n]{1,200}\][$#]|\$(?= [\w./~-])|[❯➜] )"
+                     r"(?: (?P<command>\S.*))?\s*$|(?:#|\+|%|>) ?(?P<known>(?:sudo )?(?:journalctl|systemctl|dmesg|ss|nvidia-smi|curl|docker|kubectl|podman)\b.*)$")  # fmt: skip
+_KERNEL_COMMAND = re.compile(r"\bdmesg\b|\bjournalctl\b.* (?:-k\b|--dmesg\b)")
+_CLIENT_COMMAND = re.compile(r"\b(?:curl|wget|http|hey|wrk|ab|oha|locust|guidellm|genai-perf|aiperf|k6)\b|bench|client|health|load_?test|eval")
+_LOG_COMMAND = re.compile(r"\b(?:docker|podman|kubectl|nerdctl)\b.*\blogs?\b|\b(?:tail|cat|less|head|more|zcat|journalctl|grep)\b|\b(?:launch|serve)")
+_CLIENT_NAME = re.compile(r"bench|client|health|eval|load")
+_KERNEL_NAME = re.compile(r"kern|dmesg")
+_SERVER_NAME = re.compile(r"(?:^|[._-])log(?:[._-]|$)|server|stdout|stderr|container|pod")
+_BENCH_KEY = re.compile(r'"(?:request_throughput|output_throughput|total_token_throughput|mean_ttft_ms|median_ttft_ms|mean_tpot_ms|p99_\w+_ms|completed|num_prompts|total_input_tokens'
+                        r'|total_output_tokens|request_rate|max_concurrency|accept_len\w*|accept_rate|tok_per_s|coding_pass|greedy_match|accuracy|ttfts|itls|topk|budget|benchmark\w*|successful_requests'
+                        r'|failed_requests|output_lens|first_error\w*|pass_rate|latency\w*|throughput\w*|tps)"\s*:')  # fmt: skip
+_STATUS_RECORDS = 10  # what systemctl status shows of the journal, unless told otherwise
+_OTHER = None  # a run that has no shape of its own: a server's or a client's
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Part:
+    """A stretch of a section. Lines count from 1, ``start`` and ``end`` are byte offsets; ``last_line`` and ``end`` None: to the end of the section.
+
+    ``command`` is what was typed to get it, in a pasted terminal, and ``command_line`` where; the line of the prompt is not in the part.
+    """
+
+    kind: PartKind
+    first_line: int = 1
+    last_line: int | None = None
+    start: int = 0
+    end: int | None = None
+    command: str | None = None
+    command_line: int = 0
+
+
+@dataclass(slots=True)
+class _Run:
+    """Lines ``first`` up to ``stop`` of one shape."""
+
+    kind: PartKind | None
+    first: int
+    stop: int
+
+
+def parts(section: Section) -> list[Part]:
+    """What the section holds, in order; at least one part. Bounded: reads at most ``MAX_MIXED`` bytes."""
+    if section.part is not None:
+        return [Part(kind=_of_known(section, section.part))]
+    size = section.size()
+    mixed = size <= MAX_MIXED
+    raw = section.head(MAX_MIXED if mixed else _HEAD)
+    if not mixed:
+        raw = raw[: raw.rfind(b"\n") + 1] or raw
+    if not raw.strip():
+        return [Part(kind=PartKind.EMPTY)]
+    found = _cut(raw, section.name)
+    if not mixed:
+        # the head may hold a prompt or two; what it ends with goes on
+        last = found[-1]
+        found[-1] = Part(kind=last.kind, first_line=last.first_line, start=last.start, command=last.command, command_line=last.command_line)
+    return found
+
+
+def _of_known(section: Section, kind: PartKind) -> PartKind:
+    """Journals may come in any format, or not at all; other answers are what was asked for."""
+    if kind not in (PartKind.JOURNAL_TEXT, PartKind.JOURNAL_JSON, PartKind.JOURNAL_EXPORT, PartKind.KERNEL):
+        return kind
+    head = section.head().decode("utf-8", "replace").lstrip()
+    if not head:
+        return PartKind.EMPTY
+    first = shape.kind_of(clean(head.split("\n", 1)[0]))
+    if first in (PartKind.JOURNAL_JSON, PartKind.JOURNAL_EXPORT, PartKind.NOTICE, PartKind.EMPTY):
+        return first
+    return PartKind.JOURNAL_TEXT if kind in (PartKind.JOURNAL_JSON, PartKind.JOURNAL_EXPORT) and first is PartKind.JOURNAL_TEXT else kind
+
+
+def _cut(raw: bytes, name: str) -> list[Part]:
+    lines = raw.split(b"\n")
+    if lines[-1] == b"":
+        lines.pop()
+    texts = [clean(line.decode("utf-8", "replace")) for line in lines]
+    offsets = [0]
+    for line in lines:
+        offsets.append(offsets[-1] + len(line) + 1)
+    offsets[-1] = min(offsets[-1], len(raw))
+    found: list[Part] = []
+    for command, at, first, stop in _stretches(texts):
+        for run in _runs(texts, first, stop, command, name.rpartition("/")[2].lower()):
+            found.append(
+                Part(
+                    kind=run.kind or PartKind.SERVER, first_line=run.first + 1, last_line=run.stop, start=offsets[run.first], end=offsets[run.stop],
+                    command=command, command_line=at + 1 if command else 0,
+                )
+            )  # fmt: skip
+    return found or [Part(kind=PartKind.EMPTY)]
+
+
+def _stretches(texts: Sequence[str]) -> Iterator[tuple[str | None, int, int, int]]:
+    """Between the prompts: command, its line, first line of the answer, and the line after it (all from 0)."""
+    command, at, first = None, 0, 0
+    for number, text in enumerate(texts):
+        found = _PROMPT.match(text) if text[:1] in "$#%>+[(❯➜" or "@" in text[:66] else None
+        if found is None:
+            continue
+        if command or any(t.strip() for t in texts[first:number]):
+            yield command, at, first, number
+        command, at, first = found["command"] or found["known"], number, number + 1
+    if command or any(t.strip() for t in texts[first:]):
+        yield command, at, first, len(texts)
+
+
+def _runs(texts: Sequence[str], first: int, stop: int, command: str | None, name: str) -> list[_Run]:
+    """One stretch cut into runs of one kind each."""
+    while first < stop and not texts[first].strip():
+        first += 1
+    if first == stop:
+        return [_Run(PartKind.EMPTY, stop, stop)]
+    if texts[first].startswith("__"):  # binary fields hold anything: nothing may be cut out of an export
+        return [_Run(PartKind.JOURNAL_EXPORT, first, stop)]
+    if (whole := _json_kind(texts, first, stop)) is not None:
+        return [_Run(whole, first, stop)]
+    runs: list[_Run] = []
+    at = first
+    while at < stop:
+        run = _structured(texts, at, stop, runs) or _Run(_OTHER, at, at + 1)
+        if run.kind is _OTHER and runs and runs[-1].kind is _OTHER:
+            runs[-1].stop = run.stop
+        else:
+            runs.append(run)
+        at = run.stop
+    return _joined([decided for run in _healed(texts, runs) for decided in _decided(texts, run, command, name)])
+
+
+# --------------------------------------------------------------------------- runs with a shape
+
+
+def _structured(texts: Sequence[str], at: int, stop: int, before: Sequence[_Run]) -> _Run | None:
+    """The run that begins at this line, where the line has a shape; None for other text and blank lines."""
+    text = texts[at]
+    if not text.strip():
+        return None
+    if shape.SHOW_LINE.match(text):
+        return _show(texts, at, stop)
+    kind = shape.kind_of(text)
+    if kind is None or kind is PartKind.CLIENT:
+        return None
+    if kind is PartKind.IS_ACTIVE:
+        # a lone "failed" within a log is a word of that log
+        begins = not before or before[-1].kind is not _OTHER or not texts[at - 1].strip()
+        ends = at + 1 == stop or not texts[at + 1].strip() or shape.kind_of(texts[at + 1]) is not None
+        return _Run(kind, at, at + 1) if begins and ends else None
+    if kind is PartKind.EMPTY:
+        return None if _within_a_log(texts, at, at + 1, before) else _Run(kind, at, at + 1)
+    if kind is PartKind.STATUS:
+        return _status(texts, at, stop)
+    if kind is PartKind.UNIT_FILE:
+        return _unit_file(texts, at, stop)
+    if kind is PartKind.JOURNAL_TEXT or (kind is PartKind.KERNEL and journal_line(text)):
+        run = _journal(texts, at, stop)
+        return None if _within_a_log(texts, at, run.stop, before) else run
+    return _alike(texts, at, stop, kind)
+
+
+def _within_a_log(texts: Sequence[str], at: int, stop: int, before: Sequence[_Run]) -> bool:
+    """A program may write lines that look like the journal's: a few of them, straight after lines of its log, are that log's."""
+    if not before or before[-1].kind is not _OTHER or not texts[at - 1].strip() or shape.CLIENT_SURE.match(texts[at - 1]):
+        return False
+    above = texts[before[-1].first : at]
+    return stop - at <= len(above) and (len(above) >= 5 or any(shape.LOGGED.match(t) for t in above))
+
+
+def _status(texts: Sequence[str], at: int, stop: int) -> _Run | None:
+    if shape.STATUS_HEAD.match(texts[at]) and not any(shape.STATUS_KEY.match(t) for t in texts[at + 1 : at + 3]):
+        return None
+    end, tail, records = at + 1, 0, 0
+    while end < stop:
+        text = texts[end]
+        if opened := journal_line(text):
+            tail, records = tail or end, records + 1
+            if records > _STATUS_RECORDS or opened.stamp[0].isdigit():  # status writes "May 09 10:15:51": this is a journal pasted below it
+                return _Run(PartKind.STATUS, at, tail)
+        elif not text.strip():
+            if tail:
+                break
+        elif shape.STATUS_HEAD.match(text) or shape.MISSING_UNIT.match(text):
+            tail = records = 0
+        elif not (shape.STATUS_KEY.match(text) or shape.STATUS_TREE.match(text) or text.startswith(("Warning: ", "Hint: Some lines", "Notice: "))):
+            break
+        end += 1
+    return _Run(PartKind.STATUS, at, end)
+
+
+def _show(texts: Sequence[str], at: int, stop: int) -> _Run | None:
+    end = at
+    while end < stop and (shape.SHOW_LINE.match(texts[end]) or (not texts[end].strip() and end + 1 < stop and shape.SHOW_LINE.match(texts[end + 1]))):
+        end += 1
+    sure = sum(1 for t in texts[at:end] if shape.SHOW_SURE.match(t))
+    alone = sure and not any(t.strip() for t in texts[end:stop])  # show -p Result
+    return _Run(PartKind.SHOW, at, end) if sure >= 2 or alone else None
+
+
+def _unit_file(texts: Sequence[str], at: int, stop: int) -> _Run:
+    end = at + 1
+    while end < stop and (texts[end - 1].endswith("\\") or shape.UNIT_SECTION.match(texts[end]) or shape.UNIT_LINE.match(texts[end])):
+        end += 1
+    return _Run(PartKind.UNIT_FILE, at, end)
+
+
+def _journal(texts: Sequence[str], at: int, stop: int) -> _Run:
+    """Journal text with the further lines of its messages; all of it from the kernel makes it a kernel log."""
+    end, kernel, others = at, 0, 0
+    while end < stop:
+        text = texts[end]
+        opened = journal_line(text) or separator(text)
+        if opened is not None:
+            if text.startswith("-- No entries"):
+                if not kernel + others:  # "-- Journal begins at … --" stood above it
+                    return _Run(PartKind.EMPTY, at, end + 1)
+                break
+            kernel += opened.ident == "kernel"
+            others += opened.ident not in ("kernel", "journalctl")
+        elif end == at or not (text.startswith(("  ", "\t", "░░")) or not text.strip()):
+            break
+        end += 1
+    # early systemd and udev write to the kernel's log as well
+    return _Run(PartKind.KERNEL if kernel > 9 * others else PartKind.JOURNAL_TEXT, at, end)
+
+
+_GOES_ON = {
+    PartKind.NOTICE: re.compile(r"\s{2,}\S"),
+    PartKind.UNITS: shape.UNITS_TAIL,
+    PartKind.GPU: re.compile(r"[|+]"),
+    PartKind.KERNEL: re.compile(r"\s+\S"),
+}
+
+
+def _alike(texts: Sequence[str], at: int, stop: int, kind: PartKind) -> _Run:
+    """Lines of the same shape, and those that only ever follow them."""
+    follows = _GOES_ON.get(kind)
+    end = at + 1
+    while end < stop:
+        text = texts[end]
+        if text.strip() and shape.kind_of(text) is not kind and not (follows and follows.match(text)):
+            break
+        end += 1
+    while not texts[end - 1].strip():
+        end -= 1
+    return _Run(kind, at, end)
+
+
+# --------------------------------------------------------------------------- runs without a shape
+
+
+def _healed(texts: Sequence[str], runs: list[_Run]) -> list[_Run]:
+    """Join what a stray line has cut in two: a journal line that a terminal has wrapped, a blank line, the head of a table."""
+    healed: list[_Run] = []
+    for index, run in enumerate(runs):
+        if run.kind is _OTHER and healed:
+            blank = not any(t.strip() for t in texts[run.first : run.stop])
+            before, after = healed[-1], runs[index + 1] if index + 1 < len(runs) else None
+            torn = (
+                before.kind in (PartKind.JOURNAL_TEXT, PartKind.KERNEL) and after is not None and after.kind is before.kind
+                and run.stop - run.first <= 40 and not any(shape.LOGGED.match(t) or shape.CLIENT_SURE.match(t) for t in texts[run.first : run.stop])
+            )  # fmt: skip
+            if blank or torn:
+                before.stop = run.stop
+                continue
+        if healed and healed[-1].kind is run.kind and run.kind in (PartKind.JOURNAL_TEXT, PartKind.KERNEL, PartKind.IS_ACTIVE, PartKind.STATUS):
+            healed[-1].stop = run.stop
+            continue
+        if run.kind is PartKind.UNIT_FILE and healed and healed[-1].kind is _OTHER and all(t[:1] in "#;" for t in texts[healed[-1].first : healed[-1].stop]):
+            run.first = healed.pop().first
+        if run.kind is PartKind.GPU and healed and healed[-1].kind is _OTHER and all(t[:1] in "+|" or t[:3].istitle() or not t.strip() for t in texts[healed[-1].first : healed[-1].stop]):
+            run.first = healed.pop().first
+        healed.append(run)
+    return healed
+
+
+def _decided(texts: Sequence[str], run: _Run, command: str | None, name: str) -> Iterator[_Run]:
+    """Whose text a run without a shape is: the client's, the kernel's or the server's; cut at a blank line where one follows the other."""
+    if run.kind is not _OTHER:
+        yield run
+        return
+    hinted = _hint(command, name)
+    if hinted is None and (border := _border(texts, run)):
+        yield from _decided(texts, _Run(_OTHER, run.first, border), command, name)
+        yield from _decided(texts, _Run(_OTHER, border, run.stop), command, name)
+        return
+    lines = texts[run.first : run.stop]
+    if any(shape.CLIENT_SURE.match(t) for t in lines) and hinted is not PartKind.KERNEL:
+        logged = sum(1 for t in lines if shape.LOGGED.match(t))
+        run.kind = PartKind.SERVER if hinted is PartKind.SERVER and logged > len(lines) // 4 else PartKind.CLIENT
+    elif hinted is not None:
+        run.kind = hinted
+    else:
+        likely = sum(1 for t in lines if shape.CLIENT_LIKELY.search(t[:4096]))
+        logged = sum(1 for t in lines if shape.LOGGED.match(t))
+        run.kind = PartKind.CLIENT if likely and likely > logged else PartKind.SERVER
+    yield run
+
+
+def _border(texts: Sequence[str], run: _Run) -> int | None:
+    """The blank line that has all of a client's own lines on its one side and all of a log's on the other."""
+    client = [i for i in range(run.first, run.stop) if shape.CLIENT_SURE.match(texts[i])]
+    logged = [i for i in range(run.first, run.stop) if shape.LOGGED.match(texts[i]) and not shape.CLIENT_SURE.match(texts[i])]
+    if not client or len(logged) < 2:
+        return None
+    low, high = (client[-1], logged[0]) if client[-1] < logged[0] else (logged[-1], client[0])
+    if low >= high:
+        return None
+    return next((i + 1 for i in range(low, high) if not texts[i].strip()), None)
+
+
+def _hint(command: str | None, name: str) -> PartKind | None:
+    if command:
+        if _KERNEL_COMMAND.search(command):
+            return PartKind.KERNEL
+        if _CLIENT_COMMAND.search(command):
+            return PartKind.CLIENT
+        return PartKind.SERVER if _LOG_COMMAND.search(command) else None
+    for pattern, kind in ((_KERNEL_NAME, PartKind.KERNEL), (_CLIENT_NAME, PartKind.CLIENT), (_SERVER_NAME, PartKind.SERVER)):
+        if pattern.search(name):
+            return kind
+    return None
+
+
+def _joined(runs: Sequence[_Run]) -> list[_Run]:
+    joined: list[_Run] = []
+    for run in runs:
+        if joined and joined[-1].kind is run.kind and run.kind in (PartKind.SERVER, PartKind.CLIENT):
+            joined[-1].stop = run.stop
+        else:
+            joined.append(run)
+    return joined
+
+
+# --------------------------------------------------------------------------- JSON
+
+
+def _json_kind(texts: Sequence[str], first: int, stop: int) -> PartKind | None:
+    """BENCH_JSON or CLIENT where all of it is JSON (an array, an object, or one object a line) and no journal; a cut-off array counts by its keys."""
+    start = texts[first].lstrip()[:1]
+    if start not in ("[", "{") or shape.JSON_ENTRY.match(texts[first]) or shape.LOGGED.match(texts[first]) or shape.UNIT_SECTION.match(texts[first]):
+        return None
+    text = "\n".join(texts[first:stop])
+    keyed = bool(_BENCH_KEY.search(text))
+    try:
+        json.loads(text)
+    except ValueError:
+        if not _is_json_lines(texts[first:stop]) and not (keyed and start == "[" and texts[first].strip() in ("[", "[{")):
+            return None
+    return PartKind.BENCH_JSON if keyed else PartKind.CLIENT
+
+
+def _is_json_lines(texts: Sequence[str]) -> bool:
+    full = [t for t in texts if t.strip()]
+    for text in full[:20]:
+        try:
+            if not isinstance(json.loads(text), dict):
+                return False
+        except ValueError:
+            return False
+    return all(t.lstrip().startswith("{") for t in full)

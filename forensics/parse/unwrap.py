@@ -1,0 +1,257 @@
+"""Take the wrappers of one line off, layer by layer: the journal's prefix, container and CI prefixes, colours, the kernel's stamp, then the server's own prefix.
+
+Never looks at a second line (what a line inherits is ``frame``'s business) and never names a server: their prefixes come as regular expressions
+with the groups ``stamp``, ``rank``, ``pid`` and ``proc``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from forensics.model import Origin, PartKind
+from forensics.parse import kernel
+
+# colours, links and titles; APC strings are how Buildkite writes its times
+ANSI = re.compile(r"\x1b(?:\[[0-9:;<=>?]*[ -/]*[@-~]|[\]_P^][^\x07\x1b\n]*(?:\x07|\x1b\\)|[ -/]?[0-Z\\^-~])")
+ANSI_BYTES = re.compile(ANSI.pattern.encode("ascii"))
+_RSYSLOG_ESCAPE = re.compile(r"#033\[[0-9;]*[A-Za-z]")
+
+_SHORT = r"(?:[^\W\d_]{3,5}\.?|\d{1,2}月) +\d{1,2} \d\d:\d\d:\d\d(?:\.\d{1,6})?"
+_ISO = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d{1,6})?[+-]\d\d:?\d\d"
+_FULL = r"[^\W\d_]{2,4}\.? \d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})? [A-Za-z0-9+:-]{1,8}"
+_UNIX = r"\d{9,10}\.\d{6}"
+_MONOTONIC = r"\[ *\d{1,9}\.\d{6}\]"
+_JOURNAL = re.compile(rf"(?:<\d{{1,3}}>)?({_ISO}|{_SHORT}|{_FULL}|{_UNIX}|{_MONOTONIC}) ([\w.:-]+) (?=\S)")
+_MAX_HEAD = 160
+SEPARATOR = re.compile(r"-- (?:Boot (?P<boot>[0-9a-f]{32})|Reboot|No entries|(?:Journal|Logs) begin\b.*) ?--|-- (?:Journal|Logs) begin")
+_IDENT = re.compile(r"[\w./@()+-]{1,64}(?: [\w./@()+-]{1,32})?")
+
+_RFC3339 = re.compile(r"(?P<stamp>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)) (?:std(?:out|err) [FP] )?")
+_CI_STAMP = re.compile(r"\[(?P<stamp>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z)\] ?")
+_BUILDKITE = re.compile(r"\x1b_bk;t=(?P<millis>\d{13})\x07")
+_CI_STEP = re.compile(r"[^\t\n]{1,100}\t[^\t\n]{1,100}\t\ufeff?(?=\d{4}-\d\d-\d\dT)")  # gh run view --log
+_COMPOSE = re.compile(r"(?P<name>[A-Za-z0-9][\w.-]{0,63}) *\| |\s{1,40}\| ")  # a cut one has lost its name
+_POD = re.compile(r"\[pod/(?P<name>[\w./-]{1,200})\] ")
+_WRAPPED = frozenset("0123456789[{")  # what a container's or a CI's prefix begins with, but for names before a bar or a tab
+_LEVELS = frozenset({"TRACE", "DEBUG", "INFO", "WARN", "WARNING", "ERROR", "CRITICAL", "FATAL"})
+_UNIT_HEAD = re.compile(r"(?P<unit>[\w:.\\@-]{1,250}\.(?:service|scope|socket|slice|mount|timer|target))\b")
+
+
+class Opened(NamedTuple):
+    """One line without its wrappers. ``outer``: it had a prefix of a collector (journal, container, CI); ``own``: it had the server's."""
+
+    text: str
+    origin: Origin
+    outer: bool = False
+    own: bool = False
+    indent: int = 0
+    stamp: str = ""
+    inner: str = ""
+    host: str = ""
+    ident: str = ""
+    pid: int | None = None
+    inner_pid: int | None = None
+    rank: str = ""
+    trusted: bool = False
+    since_boot: str = ""
+    boot: str = ""
+
+
+class _Prefix(NamedTuple):
+    """A server's prefix with the numbers of its groups; 0 where it has none of that name."""
+
+    match: Callable[[str], re.Match[str] | None]
+    stamp: int
+    rank: int
+    proc: int
+    pid: int
+    msg: int
+
+
+class Taken(NamedTuple):
+    """A message without the server's prefixes, and what they said."""
+
+    text: str
+    inner: str = ""
+    rank: str = ""
+    pid: int | None = None
+    own: bool = False
+
+
+class ServerPrefixes:
+    """The line prefixes of all servers, tried at the start of a message."""
+
+    def __init__(self, patterns: Sequence[str]) -> None:
+        compiled = [re.compile(pattern.removeprefix("^")) for pattern in patterns]
+        self._prefixes = [_Prefix(p.match, *(p.groupindex.get(name, 0) for name in ("stamp", "rank", "proc", "pid", "msg"))) for p in compiled]
+
+    def begins(self, text: str) -> bool:
+        """True where the text begins with one of them."""
+        return any((found := prefix.match(text)) and found.end() for prefix in self._prefixes)
+
+    def take(self, text: str) -> Taken:
+        """Strip up to three prefixes (one tool's inside another's), each pattern once."""
+        inner, rank, pid, own = "", "", None, False
+        left = self._prefixes
+        for _ in range(3):
+            for prefix in left:
+                found = prefix.match(text)
+                if found is not None and found.end():
+                    break
+            else:
+                break
+            inner = inner or (prefix.stamp and found[prefix.stamp]) or ""
+            rank = rank or (prefix.rank and found[prefix.rank]) or (prefix.proc and found[prefix.proc]) or ""
+            digits = (prefix.pid and found[prefix.pid]) or ""
+            if pid is None and digits.isdecimal():
+                pid = int(digits)
+            text = found[prefix.msg] if prefix.msg and found[prefix.msg] is not None else text[found.end() :]
+            own = True
+            left = [other for other in left if other is not prefix]
+        return Taken(text, inner, rank.strip(), pid, own)
+
+
+def clean(text: str) -> str:
+    """Without colours, NUL and a trailing carriage return."""
+    if "\x1b" in text:
+        text = ANSI.sub("", text)
+    if "#033[" in text:
+        text = _RSYSLOG_ESCAPE.sub("", text)
+    if "\0" in text:
+        text = text.replace("\0", "\ufffd")
+    return text.rstrip("\r").removeprefix("\ufeff")
+
+
+def journal_line(text: str) -> Opened | None:
+    """A line of ``journalctl`` text or of a syslog file, or None where it has no prefix."""
+    found = _JOURNAL.match(text)
+    if found is None:
+        return None
+    begin = found.end()
+    colon = text.find(": ", begin, begin + _MAX_HEAD)
+    if colon < 0:
+        colon = len(text) - 1  # an empty message
+        if colon - begin > _MAX_HEAD or text[colon] != ":":
+            return None
+    head, pid = text[begin:colon], None
+    if head.endswith("]"):
+        head, _, digits = head[:-1].rpartition("[")
+        if not digits.isdecimal():
+            return None
+        pid = int(digits)
+    elif not _IDENT.fullmatch(head):
+        return None
+    stamp, host = found.groups()
+    if stamp[0] == "[":
+        if pid is None and head != "kernel":
+            return None  # "[   12.345678] usb 1-1: new device" is dmesg, not a host and an identifier
+        stamp = stamp.strip("[] ")
+    origin, trusted = origin_of(head, pid)
+    message, since_boot = text[colon + 2 :], ""
+    if origin is Origin.KERNEL and (stamped := kernel.strip(message)):
+        message, since_boot = stamped.text, stamped.since_boot
+    return Opened(message, origin, True, False, colon + 2, stamp, "", host, head, pid, None, "", trusted, since_boot)
+
+
+def origin_of(ident: str, pid: int | None) -> tuple[Origin, bool]:
+    """Who wrote a line of journal text, and whether the pid proves it.
+
+    Only PID 1 is believed: any process may choose its identifier, but journald itself writes the pid. ``kernel`` without a pid is the kernel's,
+    a service's line always has one. ``init.scope`` is PID 1 under ``-o with-unit``; ``(…)`` is a child of systemd before its exec.
+    """
+    if ident == "kernel" and pid is None:
+        return Origin.KERNEL, True
+    if ident in ("systemd", "init.scope") or ident.startswith(("systemd-", "(")):
+        return Origin.SYSTEMD, pid == 1 and not ident.startswith(("systemd-", "("))
+    return Origin.SERVER, False
+
+
+def separator(text: str) -> Opened | None:
+    """A line that ``journalctl`` itself writes between records (``-- Boot … --``), or None."""
+    if not text.startswith("-- "):
+        return None
+    found = SEPARATOR.match(text)
+    if found is None:
+        return None
+    return Opened(text, Origin.SYSTEMD, True, ident="journalctl", trusted=True, boot=found["boot"] or "")
+
+
+class Unwrapper:
+    """Opens the lines of one part; ``kind`` decides which wrappers are believed."""
+
+    def __init__(self, kind: PartKind, prefixes: ServerPrefixes) -> None:
+        self.kind = kind
+        self._prefixes = prefixes
+        self.journal = kind in (PartKind.JOURNAL_TEXT, PartKind.STATUS)
+        self.plain_origin = {PartKind.CLIENT: Origin.CLIENT, PartKind.NOTICE: Origin.ANY, PartKind.KERNEL: Origin.KERNEL}.get(kind, Origin.SERVER)
+
+    def open(self, line: str) -> Opened:
+        """Take everything off one line."""
+        if self.journal or self.kind is PartKind.KERNEL:
+            text = clean(line)
+            opened = journal_line(text) or separator(text)
+            if opened is not None:
+                return self.message(opened) if opened.origin is Origin.SERVER else opened
+            if self.journal:
+                # catalogue texts of journalctl -x; the rest is a further line of a message, or a line that a terminal has broken
+                return Opened(text, Origin.SYSTEMD if text.startswith("░░") else Origin.ANY)
+            stamped = kernel.strip(text)
+            if stamped is None:
+                return Opened(text, Origin.KERNEL)
+            return Opened(stamped.text, Origin.KERNEL, True, stamp=stamped.stamp, since_boot=stamped.since_boot)
+        if self.kind is PartKind.NOTICE:
+            return Opened(clean(line), Origin.ANY)
+        return self.message(Opened(line, self.plain_origin))
+
+    def message(self, opened: Opened) -> Opened:
+        """Take container, CI and server prefixes off a message."""
+        text, stamp, ident, outer = opened.text, opened.stamp, opened.ident, opened.outer
+        if "\x1b" in text and (found := _BUILDKITE.match(text)):
+            stamp, outer = stamp or f"{int(found['millis']) / 1000:.3f}", True
+        text = clean(text)
+        if text[:1] in _WRAPPED or "| " in text[:80] or "\t" in text[:100]:
+            text, stamp, ident, outer = self._containers(text, stamp, ident, outer)
+        text, inner, rank, inner_pid, own = self._prefixes.take(text)
+        return Opened(
+            text, opened.origin, outer, own, opened.indent, stamp, inner, opened.host, ident, opened.pid, inner_pid, rank, opened.trusted, opened.since_boot, opened.boot
+        )  # fmt: skip
+
+    def _containers(self, text: str, stamp: str, ident: str, outer: bool) -> tuple[str, str, str, bool]:
+        if text.startswith('{"log":"'):
+            text, stamp = _docker_json(text, stamp)
+        for _ in range(4):
+            if (text[10:11] == "T" and (found := _RFC3339.match(text))) or (text[11:12] == "T" and (found := _CI_STAMP.match(text))):
+                stamp, outer = stamp or found["stamp"], True
+            elif "| " in text[:80] and (found := _COMPOSE.match(text)) and found["name"] not in _LEVELS and self._is_compose(found, text):
+                ident, outer = ident or found["name"] or "", True
+            elif found := _POD.match(text):
+                ident, outer = ident or found["name"], True
+            elif not (found := _CI_STEP.match(text)):
+                break
+            text = text[found.end() :]
+        return text, stamp, ident, outer
+
+    def _is_compose(self, found: re.Match[str], text: str) -> bool:
+        """A column of a table looks the same: ``model | value``. Two spaces before the bar, or a known prefix behind it, tell them apart."""
+        rest = text[found.end() :]
+        return text[: found.end()].endswith("  | ") or bool(_RFC3339.match(rest)) or self._prefixes.begins(rest)
+
+
+def _docker_json(text: str, stamp: str) -> tuple[str, str]:
+    """A line of Docker's json-file log."""
+    try:
+        entry = json.loads(text)
+    except ValueError:
+        return text, stamp
+    if not isinstance(entry, dict) or not isinstance(entry.get("log"), str):
+        return text, stamp
+    return clean(entry["log"].rstrip("\n")), stamp or str(entry.get("time", ""))
+
+
+def unit_in(text: str) -> str:
+    """The unit that a message of systemd begins with, or an empty string."""
+    found = _UNIT_HEAD.match(text)
+    return found["unit"] if found else ""

@@ -1,0 +1,302 @@
+"""Take a regular expression apart: which literal text must occur where it matches, and whether it tells one digit from another. Never matches anything.
+
+The scan decides on lines without digits and without case, so an anchor has neither. Of the anchors of an expression at least one occurs
+in every line that it matches; that is all that is promised.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+# the parser of the standard library's re: public in name only, the same since 2.x but for its place
+_parser: Any = importlib.import_module("re._parser" if sys.version_info >= (3, 11) else "sre_parse")
+
+LEAST = 4  # letters and signs of an anchor
+_LEAST_WORD = 3
+_DIGITS = frozenset(range(48, 58))
+_WORD = re.compile("[a-z_]+")
+_REPEATS = frozenset({"MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"})
+_CATEGORIES = {
+    "CATEGORY_DIGIT": r"\d", "CATEGORY_NOT_DIGIT": r"\D", "CATEGORY_SPACE": r"\s", "CATEGORY_NOT_SPACE": r"\S", "CATEGORY_WORD": r"\w", "CATEGORY_NOT_WORD": r"\W",
+}  # fmt: skip
+# what json would escape, so that an anchor is also found in a line that is still json
+_BREAKS = frozenset(map(ord, '"\\\x7f')) | frozenset(range(32))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Anchor:
+    """``text`` occurs (lower case, no digits); ``word`` is its most telling word, ``whole`` where no letter can touch that word."""
+
+    text: str
+    word: str
+    whole: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Shape:
+    """What is known of an expression.
+
+    ``figures`` are its texts with certain digits, each digit as 0 (``" 000"`` for ``" 404"`` and for ``" 40[13]"``): where such a text stands in a line (all
+    digits as 0), its digits matter; others may be exchanged and nothing changes. None: which digits matter cannot be told.
+    """
+
+    error: str | None = None
+    error_at: int = 0  # offset into the expression
+    groups: frozenset[str] = frozenset()
+    anchors: tuple[Anchor, ...] = ()
+    figures: tuple[str, ...] | None = None
+    tree: Any = None
+
+
+@lru_cache(maxsize=8192)  # the loader asks to check it, the scan to use it
+def shape(pattern: str) -> Shape:
+    """Read an expression; a wrong one gives a shape with ``error``."""
+    try:
+        tree = _parser.parse(pattern)
+    except re.error as error:
+        return Shape(error=error.msg, error_at=error.pos or 0)
+    except (OverflowError, RecursionError) as error:
+        return Shape(error=str(error))
+    for op, value in nodes(tree):
+        if op in ("ASSERT", "ASSERT_NOT") and value[0] < 0:
+            least, most = value[1].getwidth()
+            if least != most:
+                return Shape(error="look-behind requires fixed-width pattern")
+    return Shape(
+        groups=frozenset(tree.state.groupdict),
+        anchors=tuple(_anchor(text) for text in sorted(_best(_needs(tree)))),
+        figures=_figures(tree),
+        tree=tree,
+    )
+
+
+def nodes(tree: Any) -> Iterator[tuple[str, Any]]:
+    """All nodes of a parsed expression, outer ones first, as (name of the operation, its arguments)."""
+    for op, value in tree:
+        yield str(op), value
+        for inner in parts(str(op), value):
+            yield from nodes(inner)
+
+
+def parts(op: str, value: Any) -> list[Any]:
+    """The expressions inside a node."""
+    if op == "BRANCH":
+        return list(value[1])
+    if op in _REPEATS:
+        return [value[2]]
+    if op == "SUBPATTERN":
+        return [value[3]]
+    if op in ("ASSERT", "ASSERT_NOT"):
+        return [value[1]]
+    if op == "ATOMIC_GROUP":
+        return [value]
+    if op == "GROUPREF_EXISTS":
+        return [p for p in value[1:] if p is not None]
+    return []
+
+
+def accepts(op: str, value: Any, char: int) -> bool:
+    """Whether a node for one character takes this ASCII one; True where that is not known."""
+    if op == "LITERAL":
+        return bool(value == char)
+    if op == "NOT_LITERAL":
+        return bool(value != char)
+    if op != "IN":
+        return True
+    negated = False
+    for item, what in value:
+        name = str(item)
+        if name == "NEGATE":
+            negated = True
+        elif (name == "LITERAL" and what == char) or (name == "RANGE" and what[0] <= char <= what[1]):
+            return not negated
+        elif name == "CATEGORY":
+            category = _CATEGORIES.get(str(what))
+            if category is None or (re.match(category, chr(char)) is not None):
+                return not negated or category is None
+    return negated
+
+
+def _needs(tree: Any) -> list[frozenset[str]]:
+    """Sets of texts; of each set one member occurs wherever the expression matches."""
+    runs = _Runs()
+    runs.walk(tree)
+    runs.cut()
+    return runs.found
+
+
+class _Runs:
+    """The literal runs of a sequence. ``cut`` ends the current one."""
+
+    def __init__(self) -> None:
+        self.run: list[str] = []
+        self.found: list[frozenset[str]] = []
+
+    def cut(self) -> None:
+        if self.run:
+            self.found.append(frozenset({"".join(self.run)}))
+            self.run = []
+
+    def char(self, code: int) -> None:
+        if code in _BREAKS or code > 126:
+            self.cut()
+        elif code not in _DIGITS:  # the scan's lines have lost theirs
+            self.run.append(chr(code).lower())
+
+    def walk(self, tree: Any) -> None:
+        for op_, value in tree:
+            op = str(op_)
+            if op == "LITERAL":
+                self.char(value)
+            elif op == "IN":
+                self._one_of(value)
+            elif op == "SUBPATTERN":
+                self.walk(value[3])
+            elif op == "ATOMIC_GROUP":
+                self.walk(value)
+            elif op in _REPEATS:
+                self._repeat(value)
+            elif op == "BRANCH":
+                self._branch(value[1])
+            elif op not in ("AT", "ASSERT", "ASSERT_NOT"):  # those take no room
+                self.cut()
+
+    def _one_of(self, items: Any) -> None:
+        codes = {value for op, value in items if str(op) == "LITERAL"}
+        if len(codes) == len(items) and len({chr(c).lower() for c in codes}) == 1:  # [Nn]
+            self.char(min(codes))
+        elif not _only_digits(items):
+            self.cut()
+
+    def _repeat(self, value: Any) -> None:
+        least, most, inner = value
+        if len(inner) == 1 and str(inner[0][0]) == "IN" and _only_digits(inner[0][1]):
+            return
+        if least == 0:
+            self.cut()
+            return
+        self.walk(inner)
+        if most != 1:
+            self.cut()
+
+    def _branch(self, choices: Any) -> None:
+        # the run before goes into each choice: Start(?:ed|ing) needs 'started' or 'starting'
+        before = self.run
+        self.run = []
+        if before:
+            self.found.append(frozenset({"".join(before)}))
+        texts: set[str] = set()
+        for choice in choices:
+            runs = _Runs()
+            runs.run = list(before)
+            runs.walk(choice)
+            runs.cut()
+            best = _best(runs.found)
+            if not best:
+                return
+            texts |= best
+        self.found.append(frozenset(texts))
+
+
+def _best(found: list[frozenset[str]]) -> frozenset[str]:
+    """The set whose worst member tells most; empty where none is good enough."""
+    good = [s for s in found if s and all(_worth(t) for t in s)]
+    return max(good, key=lambda s: (min(_worth(t) for t in s), -len(s)), default=frozenset())
+
+
+def _worth(text: str) -> int:
+    """0: useless. A long word tells more than many short ones."""
+    if len(text.strip()) < LEAST:
+        return 0
+    longest = max((len(w) for w in _WORD.findall(text)), default=0)
+    return longest * 4 + min(len(text), 40) if longest >= _LEAST_WORD else 0
+
+
+def _anchor(text: str) -> Anchor:
+    best: tuple[bool, int, str] = (False, 0, "")
+    for found in _WORD.finditer(text):
+        word = found.group()
+        if len(word) >= _LEAST_WORD:
+            best = max(best, (found.start() > 0 and found.end() < len(text), len(word), word))
+    return Anchor(text=text, word=best[2], whole=best[0])
+
+
+def _only_digits(items: Any) -> bool:
+    """A class of ASCII digits; ``\\d`` is none, it takes those of all scripts."""
+    for op, value in items:
+        if str(op) == "RANGE" and value[0] in _DIGITS and value[1] in _DIGITS:
+            continue
+        if str(op) == "LITERAL" and value in _DIGITS:
+            continue
+        return False
+    return True
+
+
+def _figures(tree: Any) -> tuple[str, ...] | None:
+    found = set(_digit_runs(tree))
+    no_case = tree.state.flags & re.IGNORECASE or any(op == "SUBPATTERN" and value[1] & re.IGNORECASE for op, value in nodes(tree))
+    if (found and no_case) or not all(_uniform(op, value) or (op == "IN" and _only_digits(value)) for op, value in nodes(tree)):
+        return None
+    return tuple(sorted(found))
+
+
+def _digit_runs(tree: Any) -> Iterator[str]:
+    """The single characters that directly follow each other, where certain digits are among them."""
+    runs: list[str] = []
+    run, certain = _follow(tree, ("", False), runs)
+    return iter([*runs, run] if certain else runs)
+
+
+def _follow(tree: Any, before: tuple[str, bool], runs: list[str]) -> tuple[str, bool]:
+    """Go on with a run; the finished ones are added to ``runs``, the one at the end is returned."""
+    run, certain = before
+    for op_, value in tree:
+        op = str(op_)
+        if op == "LITERAL":
+            run, certain = run + ("0" if value in _DIGITS else chr(value)), certain or value in _DIGITS
+        elif op == "IN" and (_only_digits(value) or _any_digit(value)):
+            run, certain = run + "0", certain or not _uniform(op, value)
+        elif op == "SUBPATTERN":
+            run, certain = _follow(value[3], (run, certain), runs)
+        elif op != "AT":
+            # an alternative goes on with the run, anything else begins anew
+            starts = [(run, certain)] * len(value[1]) if op == "BRANCH" else []
+            if certain:
+                runs.append(run)
+            for number, inner in enumerate(parts(op, value)):
+                last, sure = _follow(inner, starts[number] if starts else ("", False), runs)
+                if sure:
+                    runs.append(last)
+            run, certain = "", False
+    return run, certain
+
+
+def _any_digit(items: Any) -> bool:
+    """``\\d``. That it takes digits of other scripts, too, is passed over: none stands beside a digit that matters."""
+    return len(items) == 1 and str(items[0][1]) == "CATEGORY_DIGIT"
+
+
+def _uniform(op: str, value: Any) -> bool:
+    """Whether a node alone treats all ASCII digits alike."""
+    if op == "NOT_LITERAL":
+        return value not in _DIGITS
+    if op in ("GROUPREF", "GROUPREF_EXISTS", "GROUPREF_IGNORE"):
+        return False
+    if op != "IN":
+        return True
+    named: set[int] = set()
+    for item, what in value:
+        name = str(item)
+        if name == "LITERAL":
+            named.add(what)
+        elif name == "RANGE":
+            named |= set(range(what[0], what[1] + 1)) & _DIGITS
+        elif name == "CATEGORY" and str(what) in ("CATEGORY_DIGIT", "CATEGORY_WORD", "CATEGORY_NOT_SPACE"):
+            named |= _DIGITS
+    return len(named & _DIGITS) in (0, 10)

@@ -1,0 +1,149 @@
+"""The facts that a condition may name: a closed table with type, unit, meaning and the module that owns the value. Holds no value itself.
+
+To add a fact: one line here, and its value in the owner. ``argv.*`` (the unit's command line), ``life.argv.*`` (as the server logged its arguments)
+and ``hit.*`` (captures of the line, only in ``where``) are open families; dashes of a flag become underscores: ``argv.mem_fraction_static``.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Fact(NamedTuple):
+    """What a known fact is. ``type``: bool, number, text, list (of numbers or texts), table or any."""
+
+    type: str
+    unit: str
+    doc: str
+    owner: str
+
+
+_OWNER = {
+    "unit": "reason.known", "life": "reason.lives", "client": "reason.known", "memory": "reason.memory", "kernel": "reason.known",
+    "accept": "reason.acceptance", "host": "reason.known", "evidence": "reason.known", "probe": "reason.known",
+}  # fmt: skip
+
+# name, type, unit, doc
+_TABLE = """
+unit.exists              bool    -      the unit is known to systemd
+unit.missing             bool    -      systemd says that there is no such unit
+unit.near_miss           bool    -      the unit asked for does not exist and a near name does
+unit.load_state          text    -      loaded, not-found, masked, bad-setting, error
+unit.active_state        text    -      active, inactive, failed, activating, deactivating, reloading
+unit.sub_state           text    -      running, dead, failed, auto-restart, start, …
+unit.result              text    -      systemd's word for the last end: success, exit-code, signal, core-dump, oom-kill, timeout, watchdog, …
+unit.restarts            number  count  restarts that systemd has counted
+unit.main_code           text    -      exited, killed or dumped
+unit.main_status         number  -      exit status or signal number of the main process
+unit.memory_peak_gib     number  GiB    highest memory of the unit's control group
+unit.memory_max_gib      number  GiB    its limit
+life.alive               bool    -      the main process of the life at issue lives at the time of the capture
+life.listening           bool    -      its port was bound
+life.ready               bool    -      it said that it is ready, or answered as a ready one does
+life.served              bool    -      it answered at least one request
+life.opened              bool    -      the evidence holds the beginning of the life
+life.stalled             bool    -      alive, not ready, and no progress for longer than the phase should take
+life.count               number  count  lives seen
+life.failed_count        number  count  lives that failed
+life.lived_s             number  s      from start to end, or to the capture
+life.started_at          number  epoch  start of the main process
+life.listening_at        number  epoch  port bound
+life.ready_at            number  epoch  ready
+life.ended_at            number  epoch  end of the main process
+life.end.kind            text    -      signal, exit, oom-kill, timeout, watchdog, stopped, reboot, none, unknown
+life.end.by              text    -      itself, a child, kernel, systemd, operator, unknown
+life.end.signal          text    -      SIGKILL, …
+life.end.status          number  -      exit status
+life.end.result          text    -      systemd's word
+life.phase               text    -      the start-up phase it is or ended in
+life.progress            number  share  done of the phase, 0 … 1
+life.progress_age_s      number  s      since the last sign of progress
+life.pids                list    -      process ids of the life
+life.server              text    -      kind of server: name of its profile
+life.version             text    -      version, or range of versions
+life.restarted_by        text    -      who started it: systemd, operator, boot, unknown
+client.asked             number  count  requests made
+client.ok                number  count  requests answered well
+client.failed            number  count  requests that failed
+client.refused           number  count  connections refused
+client.reset             number  count  connections reset or closed early
+client.timed_out         number  count  requests that timed out
+client.unresolved        number  count  host names that could not be resolved
+client.http_400          number  count  answers 400
+client.http_401          number  count  answers 401
+client.http_403          number  count  answers 403
+client.http_404          number  count  answers 404
+client.http_422          number  count  answers 422
+client.http_429          number  count  answers 429
+client.http_500          number  count  answers 500
+client.http_502          number  count  answers 502
+client.http_503          number  count  answers 503
+client.http_504          number  count  answers 504
+client.too_long          number  count  requests refused as longer than the context
+client.rejected_share    number  share  of the requests that the server turned away, 0 … 1
+client.median_ttft_ms    number  ms     median time to the first token
+client.retokenized_share number  share  retokenized output tokens by output tokens
+client.first_error_at    number  epoch  first failed request
+client.last_error_at     number  epoch  last failed request
+client.host              text    -      host that was asked
+client.port              number  -      port that was asked
+client.path              text    -      path that was asked
+memory.total_gib         number  GiB    memory of the GPU
+memory.free_before_gib   number  GiB    free before the weights
+memory.free_after_weights_gib number GiB free after the weights
+memory.fraction          number  share  the fraction in force
+memory.fraction_min      number  share  least fraction that holds the weights and a pool
+memory.fraction_max      number  share  greatest fraction that leaves enough beside the pool
+memory.asked_gib         number  GiB    what the failing allocation asked for
+memory.held_by_others_gib number GiB    held by other processes on the GPU
+kernel.oom_pids          list    -      pids that the kernel's OOM killer named
+kernel.oom_in_life       bool    -      one of them is of the life
+kernel.xids              list    -      NVRM Xid numbers
+kernel.segfaults         list    -      pids of segmentation faults
+accept.by_width          table   -      acceptance length by width of the draft tree
+accept.narrow            number  tokens acceptance length at the narrowest width
+accept.wide              number  tokens acceptance length at the widest width
+accept.worst_len         number  tokens least acceptance length
+accept.best_len          number  tokens greatest acceptance length
+host.units               list    -      unit names of the host
+host.boots               list    -      boots in the evidence
+host.rebooted            bool    -      the machine went down within or at the end of the life
+host.disk_free_gib       number  GiB    least free space of the file systems seen
+host.listeners           list    -      ports that something listens on
+probe.listening          bool    -      the unit's port is bound now
+probe.code               number  -      answer of the endpoint that says 'listening'
+probe.ready_path_code    number  -      answer of the endpoint that says 'ready'; 0 refused, -1 no answer in time
+evidence.journal         text    -      coverage of the unit's journal: read, given, empty, cut, denied, not-collected
+evidence.status          text    -      coverage of systemctl status
+evidence.kernel          text    -      coverage of the kernel log
+evidence.log             text    -      coverage of plain server output
+evidence.bench           text    -      coverage of client output
+evidence.server_lines    number  count  lines of the server
+evidence.systemd_lines   number  count  lines of systemd about the unit
+"""
+
+
+def _read() -> dict[str, Fact]:
+    names: dict[str, Fact] = {}
+    for line in _TABLE.strip().splitlines():
+        name, type_, unit, doc = line.split(None, 3)
+        names[name] = Fact(type_, "" if unit == "-" else unit, doc, _OWNER[name.split(".")[0]])
+    return names
+
+
+NAMES: dict[str, Fact] = _read()
+
+# an open family takes any name below it
+OPEN: dict[str, Fact] = {
+    "argv.": Fact("any", "", "an argument of the unit's command line, as text; true for a flag without a value", "reason.known"),
+    "life.argv.": Fact("any", "", "an argument as the server logged it", "reason.lives"),
+    "hit.": Fact("any", "", "a capture of the line, or its pid, rank, source, ident; only in 'where'", "ruleset.scan"),
+}
+
+
+def fact(name: str) -> Fact | None:
+    """The entry of a name, open families included; None for a name that no condition may use."""
+    known = NAMES.get(name)
+    if known is not None:
+        return known
+    return next((f for family, f in OPEN.items() if name.startswith(family) and len(name) > len(family)), None)

@@ -1,0 +1,247 @@
+"""The command line: help that reads well, one line for an error, and the exit codes of the design."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from forensics.cli.main import COMMANDS, main
+from forensics.errors import RuleError, RuleErrors, TargetError, UsageError
+from forensics.model import Diagnosis, Location
+from tests.unit.report import example
+
+ROOT = Path(__file__).resolve().parents[2]
+DDFORENSICS = [sys.executable, "-m", "forensics"]
+
+
+class Fake:
+    """Stands in for the pipeline: answers with a fixed diagnosis, or raises."""
+
+    def __init__(self, *found: Diagnosis, code: int = 1, error: BaseException | None = None) -> None:
+        self.found = found
+        self.code = code
+        self.error = error
+        self.asked: list[tuple[Any, dict[str, Any]]] = []
+
+    def diagnose(self, target_words: Sequence[str] | str, /, **how: Any) -> Sequence[Diagnosis]:
+        self.asked.append((target_words, how))
+        how["progress"]("gpu01: reading")
+        if self.error:
+            raise self.error
+        return self.found
+
+    def exit_code(self, diagnoses: Sequence[Diagnosis], /) -> int:
+        return self.code
+
+
+# --------------------------------------------------------------------------- help
+
+
+@pytest.mark.parametrize("words", [[], *([name] for name in COMMANDS), ["rules", "list"], ["rules", "lint"]], ids=" ".join)
+def test_every_help_fits_80_columns_and_says_something(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*words, "--help"]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("Usage: ddforensics")
+    assert all(len(line) <= 80 for line in text.splitlines())
+    assert len(text.splitlines()) > 5
+
+
+def test_the_help_tells_the_exit_codes_and_gives_examples(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["diagnose", "--help"])
+    text = capsys.readouterr().out
+    assert re.search(r"0 +nothing wrong", text)
+    assert "4  still starting now" in text
+    assert "ddforensics diagnose gpu01 --unit llm.service" in text
+
+
+def test_the_help_lists_every_command_with_its_line(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["--help"])
+    text = capsys.readouterr().out
+    for name, (_, line) in COMMANDS.items():
+        assert re.search(rf"^  {name} +{re.escape(line)}$", text, re.MULTILINE)
+
+
+def test_help_starts_at_once() -> None:
+    best = min(_seconds("--help") for _ in range(5))
+    assert best < 0.5, best  # 0.1 s on the slow machine that this was written on
+
+
+def _seconds(*words: str) -> float:
+    began = time.perf_counter()
+    subprocess.run([*DDFORENSICS, *words], cwd=ROOT, check=True, capture_output=True)
+    return time.perf_counter() - began
+
+
+def test_the_shell_gets_its_completion() -> None:
+    done = subprocess.run(
+        DDFORENSICS, cwd=ROOT, capture_output=True, text=True, check=False, env=os.environ | {"_DDFORENSICS_COMPLETE": "bash_source"}
+    )
+    assert "_ddforensics_completion" in done.stdout
+
+
+# --------------------------------------------------------------------------- diagnose
+
+
+@pytest.mark.parametrize("code", [0, 1, 3, 4, 5])
+def test_the_exit_code_is_the_verdicts(code: int) -> None:
+    assert main(["diagnose", "gpu01"], pipeline=Fake(example.died(), code=code)) == code
+
+
+def test_options_reach_the_pipeline(tmp_path: Path) -> None:
+    bench, config = tmp_path / "bench.txt", tmp_path / "config"
+    bench.write_text("")
+    config.write_text("")
+    fake = Fake(example.died())
+    words = ["diagnose", "a", "b", "--unit", "u.service", "--since", "-2h", "--bench", str(bench), "-F", str(config), "--save", str(tmp_path / "x")]
+    main(words, pipeline=fake)
+    [(targets, how)] = fake.asked
+    assert list(targets) == ["a", "b"]
+    assert {k: v for k, v in how.items() if k != "progress"} == {
+        "unit": "u.service",
+        "since": "-2h",
+        "bench": (bench,),
+        "save": tmp_path / "x",
+        "ssh_config": config,
+    }
+
+
+def test_text_is_plain_where_standard_output_is_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["diagnose", "gpu01"], pipeline=Fake(example.died()))
+    out, err = capsys.readouterr()
+    assert out.startswith("sglang-qwen.service died after 32.9s")
+    assert "\x1b" not in out
+    assert err == ""  # no progress where nobody watches
+
+
+def test_color_and_width_can_be_asked_for(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["diagnose", "gpu01", "--color", "always", "--width", "70"], pipeline=Fake(example.died()))
+    out = capsys.readouterr().out
+    assert "\x1b[1" in out
+    assert max(len(re.sub(r"\x1b\[[0-9;]*m", "", line)) for line in out.splitlines() if "$ " not in line) <= 70
+
+
+def test_json_of_several_targets_is_one_object_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    import json
+
+    main(["diagnose", "a", "b", "--format", "json"], pipeline=Fake(example.died(), example.loading()))
+    assert [json.loads(line)["cause"] for line in capsys.readouterr().out.splitlines()] == ["gpu-oom-init", "startup-race"]
+
+
+def test_the_suffix_of_the_file_chooses_the_format(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["diagnose", "a", "-o", str(tmp_path / "p.md")], pipeline=Fake(example.died())) == 1
+    assert (tmp_path / "p.md").read_text().startswith("# Post-mortem: ")
+    assert capsys.readouterr() == ("", "")
+    main(["diagnose", "a", "-o", str(tmp_path / "p.md"), "--format", "json"], pipeline=Fake(example.died()))
+    assert (tmp_path / "p.md").read_text().startswith('{"schema"')
+
+
+def test_verbose_tells_the_steps_on_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["diagnose", "a", "-v"], pipeline=Fake(example.died()))
+    out, err = capsys.readouterr()
+    assert err == "gpu01: reading\n"
+    assert "TIMELINE" in out
+
+
+# --------------------------------------------------------------------------- errors
+
+
+def test_an_error_is_a_place_a_text_and_a_hint_on_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
+    error = TargetError("connection refused", at="gpu01", hint="is sshd running?\x1b[2J")
+    assert main(["diagnose", "gpu01"], pipeline=Fake(error=error)) == 3
+    assert capsys.readouterr() == ("", "ddforensics: gpu01: connection refused\nddforensics:   hint: is sshd running?\\x1b[2J\n")
+
+
+def test_an_odd_unit_name_is_a_usage_error() -> None:
+    assert main(["diagnose", "gpu01"], pipeline=Fake(error=UsageError("not a unit name"))) == 2
+
+
+def test_all_faults_of_the_rules_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    faults = RuleErrors(
+        [RuleError("unknown cause 'oom'", at=Location("a.yaml", 3, 7), hint="did you mean 'host-oom'?"), RuleError("no id", at=Location("b.yaml", 1))]
+    )
+    assert main(["diagnose", "x"], pipeline=Fake(error=faults)) == 2
+    assert capsys.readouterr().err.splitlines() == [
+        "ddforensics: a.yaml:3:7: unknown cause 'oom'",
+        "ddforensics:   hint: did you mean 'host-oom'?",
+        "ddforensics: b.yaml:1: no id",
+    ]
+
+
+def test_a_fault_of_our_own_does_not_look_like_an_explained_failure(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["diagnose", "x"], pipeline=Fake(error=ZeroDivisionError())) == 3
+    assert "a fault of ddforensics itself" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["diagnose"],
+        ["diagnose", "x", "--format", "yaml"],
+        ["nonsense"],
+        ["diagnose", "x", "--bench", "/no/such/file"],
+        ["samples", "nonsense"],
+        ["run"],
+    ],
+    ids=" ".join,
+)
+def test_wrong_usage_exits_2_and_prints_nothing_on_standard_output(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(words) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err
+
+
+def test_a_report_that_cannot_be_written_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["diagnose", "x", "-o", "/no/such/folder/p.md"], pipeline=Fake(example.died())) == 3
+    assert "/no/such/folder/p.md: cannot write the report: No such file or directory" in capsys.readouterr().err
+
+
+def test_an_interrupt_exits_130(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["diagnose", "x"], pipeline=Fake(error=KeyboardInterrupt())) == 130
+    assert capsys.readouterr().err.strip() == "ddforensics: interrupted"
+
+
+@pytest.mark.parametrize(("signum", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_while_reading_leaves_nothing_behind(tmp_path: Path, signum: signal.Signals, code: int) -> None:
+    env = os.environ | {"TMPDIR": str(tmp_path)}
+    child = subprocess.Popen(
+        [*DDFORENSICS, "diagnose", "-v", "-"], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=env
+    )
+    with child:
+        assert child.stdin is not None
+        assert child.stderr is not None
+        child.stderr.readline()  # it is up, and waits for its input
+        child.stdin.write(b"half a line")
+        child.stdin.flush()
+        time.sleep(0.3)
+        child.send_signal(signum)
+        assert child.wait(timeout=20) == code
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_reader_that_leaves_early_is_no_error() -> None:
+    child = subprocess.Popen([*DDFORENSICS, "rules", "list"], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    with child:
+        assert child.stdout is not None
+        assert child.stderr is not None
+        child.stdout.close()
+        assert child.stderr.read() == b""
+        child.wait(timeout=30)
+    assert child.returncode in {0, 141}
+
+
+def test_a_locale_without_utf_8_costs_an_arrow_and_not_the_report() -> None:
+    code = "import sys; from forensics.cli.main import main; from tests.cli.test_main import Fake, example; sys.exit(main(['diagnose', 'x'], pipeline=Fake(example.died())))"
+    env = os.environ | {"PYTHONIOENCODING": "ascii"}
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=False, env=env)
+    assert done.returncode == 1, done.stderr
+    assert b"NEXTN \\u2192 DDTREE" in done.stdout

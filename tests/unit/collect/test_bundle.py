@@ -1,0 +1,156 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from forensics import collect
+from forensics.errors import BundleError, UsageError
+from forensics.model import Capture, Coverage, PartKind, Pick, Problem, Section, Target, TargetKind
+
+SECRET = "hf_abcdefghijklmnopqrstuvwx"
+
+
+def made(folder: Path) -> Capture:
+    folder.mkdir(exist_ok=True)
+    (folder / "j").write_bytes(f"__CURSOR=1\nMESSAGE=token {SECRET}\n\n".encode())
+    (folder / "h").write_bytes(b"30000 /v1/models 200\n")
+    return Capture(
+        target=Target(kind=TargetKind.SSH, name="gpu01", host="root@gpu01"), host="gpu01.example", at=1778321718.25, offset_s=-0.5, took_s=1.25,
+        pick=Pick(asked="sglagn", unit="sglang.service", how="mistyped", why="two letters", distance=2, candidates=("a.service",)),
+        problems=(Problem(source="kernel", line=3, text="denied"),),
+        sections=(
+            Section(name="journal", path=folder / "j", argv="journalctl -u x", exit_code=0, took_s=0.1, cut=-1, coverage=Coverage.CUT, stderr="e", part=PartKind.JOURNAL_EXPORT),
+            Section(name="sub/../odd name", path=folder / "h", coverage=Coverage.GIVEN),
+        ),
+    )  # fmt: skip
+
+
+def saved(tmp_path: Path) -> Path:
+    collect.save(made(tmp_path / "raw"), tmp_path / "saved", mask=None)
+    return tmp_path / "saved"
+
+
+def change(folder: Path, **values: object) -> None:
+    file = folder / "manifest.json"
+    manifest = json.loads(file.read_text())
+    for path, value in values.items():
+        place = manifest
+        *front, last = path.split("__")
+        for key in front:
+            place = place[int(key) if key.isdigit() else key]
+        place[last] = value
+    file.write_text(json.dumps(manifest))
+
+
+@pytest.mark.parametrize("name", ["../../etc/passwd", "/etc/passwd", "a/b", "..", ".", "", "a\\b", "manifest.json", "nothing", "x\0"])
+def test_a_file_that_is_not_the_captures_own_is_refused(tmp_path: Path, name: str) -> None:
+    folder = saved(tmp_path)
+    change(folder, sections__0__file=name)
+    with pytest.raises(BundleError):
+        collect.load(folder)
+
+
+def test_a_link_in_place_of_a_file_is_refused(tmp_path: Path) -> None:
+    folder = saved(tmp_path)
+    file = folder / json.loads((folder / "manifest.json").read_text())["sections"][0]["file"]
+    file.unlink()
+    file.symlink_to("/etc/passwd")
+    with pytest.raises(BundleError, match="no ordinary file"):
+        collect.load(folder)
+
+
+@pytest.mark.parametrize("schema", ["ddforensics/capture/2", None, 1, "other"])
+def test_a_version_that_is_not_known_is_refused(tmp_path: Path, schema: object) -> None:
+    folder = saved(tmp_path)
+    change(folder, schema=schema)
+    with pytest.raises(BundleError, match="version that this program does not know"):
+        collect.load(folder)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{", "null", '{"schema": "ddforensics/capture/1"}', "\xff"])
+def test_a_manifest_that_is_none_is_refused(tmp_path: Path, text: str) -> None:
+    folder = saved(tmp_path)
+    (folder / "manifest.json").write_bytes(text.encode("latin-1"))
+    with pytest.raises(BundleError):
+        collect.load(folder)
+
+
+@pytest.mark.parametrize(
+    "values", [{"at": "yesterday"}, {"target__kind": "moon"}, {"sections__0__coverage": "some"}, {"pick__distance": "x"}, {"sections": 3}, {"host": 4}, {"at": True}],
+    ids=str,
+)  # fmt: skip
+def test_a_manifest_with_a_wrong_value_is_refused(tmp_path: Path, values: dict[str, object]) -> None:
+    folder = saved(tmp_path)
+    change(folder, **values)
+    with pytest.raises(BundleError):
+        collect.load(folder)
+
+
+def test_a_capture_is_never_saved_over_something(tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    (tmp_path / "there/file").touch()
+    for place in ("there", "there/file"):
+        with pytest.raises(UsageError, match="something already"):
+            collect.save(made(tmp_path / "raw"), tmp_path / place)
+
+
+def test_what_was_saved_comes_back(tmp_path: Path) -> None:
+    capture = made(tmp_path / "raw")
+    folder = saved(tmp_path)
+    again = collect.load(folder)
+    for field in ("target", "host", "at", "offset_s", "took_s", "pick", "problems"):
+        assert getattr(again, field) == getattr(capture, field)
+    for old, new in zip(capture.sections, again.sections, strict=True):
+        assert new.path.parent == folder
+        assert new.head() == old.head()
+        assert (new.name, new.argv, new.exit_code, new.took_s, new.cut, new.coverage, new.stderr, new.part) == (
+            old.name, old.argv, old.exit_code, old.took_s, old.cut, old.coverage, old.stderr, old.part,
+        )  # fmt: skip
+    assert folder.stat().st_mode & 0o077 == 0
+
+
+def test_a_saved_capture_is_a_target_like_any_other(tmp_path: Path) -> None:
+    folder = saved(tmp_path)
+    [target] = collect.parse_targets([str(folder)])
+    assert target.kind is TargetKind.BUNDLE
+    with collect.open_target(target) as session:
+        assert not session.live
+        capture = collect.capture_from(session, session.ask(()))
+    assert capture.target.name == "gpu01"
+    assert capture.pick.unit == "sglang.service"
+
+
+def test_secrets_do_not_leave_with_it(tmp_path: Path) -> None:
+    collect.save(made(tmp_path / "raw"), tmp_path / "masked")
+    assert not [f.name for f in (tmp_path / "masked").iterdir() if SECRET in f.read_text()]
+    assert SECRET in made(tmp_path / "raw").sections[0].head().decode()
+
+
+def test_a_masked_export_is_still_an_export(tmp_path: Path) -> None:
+    message = f"\x1b[32mHF_TOKEN={SECRET}\nsecond line".encode()
+    capture = made(tmp_path / "raw")
+    entry = b"__CURSOR=1\nMESSAGE\n" + len(message).to_bytes(8, "little") + message + b"\n_PID=7\n\n"
+    capture.sections[0].path.write_bytes(entry * 2)
+    collect.save(capture, tmp_path / "masked")
+    data = collect.load(tmp_path / "masked").sections[0].head()
+    assert SECRET.encode() not in data
+    from forensics.collect.order import export_entries
+
+    parts = [data[a:b] for a, b in export_entries(data)]
+    assert len(parts) == 2
+    assert parts[0] == parts[1]
+    assert parts[0].endswith(b"\n_PID=7\n\n")
+    size = int.from_bytes(parts[0][19:27], "little")
+    assert parts[0][27 : 27 + size].endswith(b"\nsecond line")
+
+
+def test_a_private_key_is_masked_over_its_lines(tmp_path: Path) -> None:
+    capture = made(tmp_path / "raw")
+    capture.sections[1].path.write_text("before\n-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkq\nhkiG9w0\n-----END PRIVATE KEY-----\nafter\n")
+    collect.save(capture, tmp_path / "masked")
+    text = collect.load(tmp_path / "masked").sections[1].head().decode()
+    assert "MIIEvQ" not in text
+    assert text.startswith("before\n")
+    assert text.endswith("after\n")

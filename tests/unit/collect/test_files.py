@@ -1,0 +1,193 @@
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from forensics import collect
+from forensics.collect.files import GivenSession
+from forensics.collect.spool import Spool
+from forensics.errors import TargetError
+from forensics.model import Capture, Coverage, Section
+from tests.unit.collect.fakehost import DATA, FakeHost, command
+
+
+def capture(*words: str | Path, limits: collect.Limits | None = None, run: object = None) -> Capture:
+    [target] = collect.parse_targets([str(w) for w in words])
+    with collect.open_target(target, limits=limits, **({"run": run} if run else {})) as session:  # type: ignore[arg-type]
+        assert not session.live
+        sections = session.ask(())
+        assert session.ask(()) == []
+        return collect.capture_from(session, sections)
+
+
+def names(made: Capture) -> list[str]:
+    return [s.name for s in made.sections]
+
+
+def test_a_folder_gives_its_files_by_their_path_in_it(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub/kernel.txt").write_text("x\n")
+    (tmp_path / "journal.txt").write_text("x\n")
+    (tmp_path / ".hidden").write_text("x\n")
+    (tmp_path / ".git").mkdir()
+    (tmp_path / ".git/config").write_text("x\n")
+    made = capture(tmp_path)
+    assert names(made) == ["journal.txt", "sub/kernel.txt"]
+    assert {s.coverage for s in made.sections} == {Coverage.GIVEN}
+    assert made.problems == ()
+    assert made.sections[0].path == tmp_path / "journal.txt"
+
+
+def test_an_empty_file_is_empty_and_is_there(tmp_path: Path) -> None:
+    (tmp_path / "a").touch()
+    assert capture(tmp_path / "a").sections[0].coverage is Coverage.EMPTY
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        (b"\x1f\x8b\x08rest", "gzip"), (b"\x28\xb5\x2f\xfdrest", "zstd"), (b"\x7fELF\2\1\1\0", "a program or a core"), (bytes(range(32)) * 8, "no text"),
+        (b"\xff\xfea\0b\0", "UTF-16"),
+    ],
+    ids=["gzip", "zstd", "elf", "noise", "utf-16"],
+)  # fmt: skip
+def test_what_is_no_text_is_left_out_and_said(tmp_path: Path, content: bytes, why: str) -> None:
+    (tmp_path / "blob").write_bytes(content)
+    (tmp_path / "log.txt").write_text("x\n")
+    made = capture(tmp_path)
+    assert names(made) == ["log.txt"]
+    assert [(p.source, why in p.text) for p in made.problems] == [("blob", True)]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"line\n" * 50 + b"\0" * 10, "prüfe ✓ 日本\n".encode(), b"\x1b[32mINFO\x1b[0m 10%\r20%\r\n" * 9, b"caf\xe9\n" * 9],
+    ids=["nuls", "utf-8", "colours", "latin-1"],
+)
+def test_a_log_with_odd_bytes_is_text(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "log.txt").write_bytes(content)
+    assert names(capture(tmp_path)) == ["log.txt"]
+
+
+def test_a_journal_export_with_binary_fields_is_text() -> None:
+    assert names(capture(DATA / "child-segv.export")) == [str(DATA / "child-segv.export")]
+
+
+def test_links_are_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "real.txt").write_text("x\n")
+    (tmp_path / "passwd").symlink_to("/etc/passwd")
+    (tmp_path / "etc").symlink_to("/etc")
+    made = capture(tmp_path)
+    assert names(made) == ["real.txt"]
+    assert sorted(p.source for p in made.problems) == ["etc", "passwd"]
+
+
+def test_a_pipe_in_a_folder_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "real.txt").write_text("x\n")
+    assert names(capture(tmp_path)) == ["real.txt"]
+
+
+def test_a_folder_with_too_much_in_it_is_read_in_part_and_says_so(tmp_path: Path) -> None:
+    for n in range(5):
+        (tmp_path / f"{n}.txt").write_text("x" * 600_000)
+    made = capture(tmp_path, limits=collect.Limits(files=3))
+    assert names(made) == ["0.txt", "1.txt", "2.txt"]
+    assert "more than 3 files" in made.problems[0].text
+    made = capture(tmp_path, limits=collect.Limits(folder_bytes=1 << 20))
+    assert names(made) == ["0.txt"]
+    assert "more than 1 MiB" in made.problems[0].text
+
+
+def test_folders_are_descended_only_so_far(tmp_path: Path) -> None:
+    deep = tmp_path / "a/b/c"
+    deep.mkdir(parents=True)
+    (deep / "deep.txt").write_text("x\n")
+    (tmp_path / "a/top.txt").write_text("x\n")
+    assert names(capture(tmp_path, limits=collect.Limits(depth=2))) == ["a/top.txt"]
+
+
+def test_a_folder_without_anything_to_read_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(TargetError, match="nothing to read"):
+        capture(tmp_path)
+    (tmp_path / "x.gz").write_bytes(b"\x1f\x8b\x08")
+    with pytest.raises(TargetError, match="compressed with gzip"):
+        capture(tmp_path)
+
+
+def test_standard_input_is_a_section_beside_the_files(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("x\n")
+    [target] = collect.parse_targets([str(tmp_path / "a.txt"), "-"])
+    session = from_stdin(target, b"typed\n", tmp_path, collect.Limits())
+    sections = session.ask(())
+    assert [(s.name, s.head()) for s in sections] == [(str(tmp_path / "a.txt"), b"x\n"), ("-", b"typed\n")]
+    session.discard()
+
+
+def test_endless_standard_input_is_cut(tmp_path: Path) -> None:
+    [target] = collect.parse_targets(["-"])
+    session = from_stdin(target, b"y\n" * 100_000, tmp_path, collect.Limits(stdin_bytes=1 << 17))
+    [section] = session.ask(())
+    assert section.size() == 1 << 17
+    assert section.coverage is Coverage.CUT
+    session.discard()
+
+
+def from_stdin(target: object, data: bytes, folder: Path, limits: collect.Limits) -> GivenSession:
+    return GivenSession(target, spool=Spool(folder), limits=limits, run=command("exit 1"), stdin=lambda: io.BytesIO(data))  # type: ignore[arg-type]
+
+
+def journal_file(folder: Path) -> Path:
+    file = folder / "system.journal"
+    file.write_bytes(b"LPKSHHRH" + b"\0" * 200)
+    return file
+
+
+def test_a_journal_file_is_read_through_journalctl(tmp_path: Path) -> None:
+    fake = FakeHost(tmp_path / "fake")
+    fake.answers("journalctl", b"__CURSOR=2\nMESSAGE=b\n\n__CURSOR=1\nMESSAGE=a\n\n")
+    started: list[list[str]] = []
+
+    def run(argv: Sequence[str]) -> subprocess.Popen[bytes]:
+        started.append(list(argv))
+        return command(f"exec '{fake.bin / 'journalctl'}'")(argv)
+
+    file = journal_file(tmp_path)
+    [section] = capture(file, run=run).sections
+    assert section.head() == b"__CURSOR=1\nMESSAGE=a\n\n__CURSOR=2\nMESSAGE=b\n\n"
+    assert section.name == str(file)
+    assert section.coverage is Coverage.READ
+    assert started == [["journalctl", f"--file={file}", "-o", "export", "--no-pager", "-r"]]
+
+
+def test_a_journal_file_without_journalctl_is_a_gap(tmp_path: Path) -> None:
+    def run(argv: Sequence[str]) -> subprocess.Popen[bytes]:
+        raise FileNotFoundError("journalctl")
+
+    journal_file(tmp_path)
+    (tmp_path / "status.txt").write_text("x\n")
+    made = capture(tmp_path, run=run)
+    assert names(made) == ["status.txt"]
+    assert "no journalctl here" in made.problems[0].text
+
+
+def test_a_file_that_may_not_be_read_is_an_error(tmp_path: Path) -> None:
+    if os.geteuid() == 0:
+        pytest.skip("root reads everything")
+    file = tmp_path / "a.txt"
+    file.write_text("x\n")
+    file.chmod(0)
+    with pytest.raises(TargetError, match="cannot be read"):
+        capture(file)
+
+
+def test_sections_of_files_are_not_said_to_be_gaps(tmp_path: Path) -> None:
+    (tmp_path / "a").touch()
+    made = capture(tmp_path)
+    assert isinstance(made.sections[0], Section)
+    assert made.problems == ()
