@@ -31,12 +31,12 @@ $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
-	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --editable .
+	$(VENV)/bin/python -m pip install -qq --disable-pip-version-check --editable .
 	touch $@
 
 $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
-	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
-	$(VENV)/bin/python -m pip install --quiet --disable-pip-version-check --only-binary :all: google-re2 || echo 'google-re2 has no wheel for this machine: its tests are skipped'
+	$(VENV)/bin/python -m pip install -qq --disable-pip-version-check --editable '.[dev]'
+	$(VENV)/bin/python -m pip install -qq --disable-pip-version-check --only-binary :all: google-re2 || echo 'google-re2 has no wheel for this machine: its tests are skipped'
 	touch $@ $(VENV)/.installed
 
 clean:

@@ -10,14 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from forensics import clock, units
-from forensics.model import Capture, Cause, Coverage, Diagnosis, Facts, Health, PartKind, Pick, Section, TargetKind, UnitState
+from forensics.model import Capture, Cause, Coverage, Diagnosis, Facts, Health, MarkKind, PartKind, Pick, Section, TargetKind, UnitState
 
 if TYPE_CHECKING:
     from forensics.collect.session import Limits, Session
-    from forensics.ruleset.schema import Profile, RuleSet
+    from forensics.ruleset.schema import Endpoint, Profile, RuleSet
 
 MOST_UNITS = 4  # short results, where several units are worth a look and none was named
-DEFAULT_PORTS = 2  # of the profiles' own, where the command line names none
 Progress = Callable[[str], None]
 
 
@@ -27,6 +26,7 @@ def diagnose(
     unit: str | None = None,
     since: str | float | None = None,
     bench: Sequence[Path | str] = (),
+    bench_window: tuple[float, float] | None = None,
     save: Path | None = None,
     ssh_config: Path | None = None,
     limits: Limits | None = None,
@@ -34,7 +34,8 @@ def diagnose(
 ) -> list[Diagnosis]:
     """Look at targets and say what is wrong: one Diagnosis each (several for a host where several units could be meant).
 
-    ``since`` is epoch seconds or what a person types ("-2h"). Raises TargetError where nothing could be seen at all.
+    ``since`` is epoch seconds or what a person types ("-2h"). ``bench_window`` says when (first and last error, epoch seconds of this machine) the
+    output in ``bench`` was written, where its lines have no times of their own. Raises TargetError where nothing could be seen at all.
     """
     from forensics import collect, ruleset
 
@@ -48,9 +49,9 @@ def diagnose(
         say(f"{target.name}: connecting" if target.kind is TargetKind.SSH else f"{target.name}: reading")
         with collect.open_target(target, since=after, limits=limits or collect.Limits(), ssh_config=ssh_config) as session:
             captures = look(session, rules, unit=unit, since=after, progress=say)
-            captures = [with_bench(c, bench) for c in captures]
+            captures = [with_bench(c, bench, window=bench_window) for c in captures]
             if save is not None:
-                collect.save(captures[0], save if len(targets) == 1 else save / re.sub(r"[^\w.@-]+", "_", target.name))
+                collect.bundle.save(captures[0], save if len(targets) == 1 else save / re.sub(r"[^\w.@-]+", "_", target.name))
             say(f"{target.name}: reasoning")
             found.extend(diagnose_capture(c, rules, unit=unit) for c in captures)
             session.discard()
@@ -73,7 +74,8 @@ def look(session: Session, rules: RuleSet, *, unit: str | None, since: float | N
     pick = units.resolve(asked, names, states, [p for profile in rules.profiles for p in profile.launch])
     chosen = [pick.unit] if pick.unit else list(pick.candidates[:MOST_UNITS]) if pick.how == "none" else []
     captures = []
-    for name in chosen or [None]:
+    wanted: list[str | None] = [*chosen] or [None]
+    for name in wanted:
         progress(f"{session.target.name}: {name or 'the host'}")
         ports, endpoints = _probes(rules, states.get(name) if name else None)
         rest = session.ask(plan.unit(name, ports=ports, endpoints=endpoints, since=since))
@@ -82,7 +84,7 @@ def look(session: Session, rules: RuleSet, *, unit: str | None, since: float | N
     return captures
 
 
-def _probes(rules: RuleSet, state: UnitState | None) -> tuple[list[int], list[object]]:
+def _probes(rules: RuleSet, state: UnitState | None) -> tuple[list[int], list[Endpoint]]:
     """Ports and paths to ask from inside the host, by the profile that the unit's command line fits."""
     line = " ".join(state.argv) if state else ""
     profile = next((p for p in rules.profiles if line and any(re.search(x, line) for x in p.launch)), None)
@@ -100,26 +102,44 @@ def _port(line: str, profile: Profile) -> int | None:
     return profile.port
 
 
-def with_bench(capture: Capture, bench: Sequence[Path | str]) -> Capture:
-    """The capture with a client's or benchmark's output beside it."""
+def with_bench(capture: Capture, bench: Sequence[Path | str], *, window: tuple[float, float] | None = None) -> Capture:
+    """The capture with a client's or benchmark's output beside it; ``window`` is in our clock and kept in the host's."""
+    if window is not None and capture.offset_s is not None:
+        window = (window[0] + capture.offset_s, window[1] + capture.offset_s)
     extra = []
     for index, name in enumerate(bench):
         path = Path(name)
         part = None if path.suffix == ".json" else PartKind.CLIENT
         extra.append(Section(name="bench" if index == 0 else f"bench-{index + 1}", argv=str(path), path=path, coverage=Coverage.GIVEN, part=part))
-    return replace(capture, sections=(*capture.sections, *extra)) if extra else capture
+    return replace(capture, sections=(*capture.sections, *extra), bench_window=window) if extra else capture
 
 
 def diagnose_capture(capture: Capture, rules: RuleSet, *, unit: str | None = None) -> Diagnosis:
     """Frames, hits, facts, diagnosis: the same for a live host and for saved files."""
-    from forensics import parse, reason, ruleset
+    from forensics import reason
+
+    facts, capture = facts_of(capture, rules, unit=unit)
+    return reason.diagnose(facts, rules, capture)
+
+
+def facts_of(capture: Capture, rules: RuleSet, *, unit: str | None = None) -> tuple[Facts, Capture]:
+    """The facts of a capture in one pass over its text, and the capture with its unit picked (saved files: out of the evidence itself)."""
+    from forensics import parse, ruleset
 
     blocks, tails = parse.watch(parse.frames(capture, rules.prefixes))
     scanned = ruleset.scan(blocks, rules)
-    facts = parse.facts(capture, scanned, tails=tails)
+    facts = _dated(parse.facts(capture, scanned, tails=tails), capture)
     if capture.pick.unit is None and capture.target.kind is TargetKind.FILES:
         capture = replace(capture, pick=_pick_from_evidence(facts, rules, unit))
-    return reason.diagnose(facts, rules, capture)
+    return facts, capture
+
+
+def _dated(facts: Facts, capture: Capture) -> Facts:
+    """Client runs without times of their own get the window in which their output came."""
+    if capture.bench_window is None:
+        return facts
+    first, last = capture.bench_window
+    return replace(facts, benches=tuple(replace(b, first_at=first, last_at=last) if b.first_at is None else b for b in facts.benches))
 
 
 def _pick_from_evidence(facts: Facts, rules: RuleSet, unit: str | None) -> Pick:
@@ -138,12 +158,14 @@ def _pick_from_evidence(facts: Facts, rules: RuleSet, unit: str | None) -> Pick:
                 return Pick(asked=asked, unit=meant, how="mistyped", distance=distance, why=units.difference(asked, meant, distance))
         return Pick(asked=asked, unit=asked, how="asked")
     votes: dict[str, int] = {}
+    ends = {m.id for p in rules.profiles for m in p.marks if m.kind in (MarkKind.EXITED, MarkKind.FAILED, MarkKind.RESTART, MarkKind.START_LIMIT, MarkKind.OOM_KILL)}
     for seen in facts.seen:
         named = seen.hit.captures.get("unit") or (seen.record.unit if seen.record.unit != "init.scope" else "")
         if named and named.endswith((".service", ".scope")):
-            votes[named] = votes.get(named, 0) + 1
-    for name in facts.units:
-        votes[name] = votes.get(name, 0) + 1000
+            # timers run all day; what failed is what somebody asks about
+            votes[named] = votes.get(named, 0) + (100 if seen.hit.rule in ends else 1)
+    for name in filter(None, facts.units):
+        votes[name] = votes.get(name, 0) + 100_000
     if not votes:
         return Pick(unit=facts.unit_names[0], how="evidence", why="the only unit named in the evidence") if len(facts.unit_names) == 1 else Pick()
     best = max(votes, key=lambda n: votes[n])

@@ -40,12 +40,17 @@ def _visible(char: str) -> str:
 # --------------------------------------------------------------------------- secrets
 
 _NAME = (
-    r"(?:password|passwd|passphrase|secret(?:[_-]?access)?(?:[_-]?key)?|api[_-]?key|access[_-]?key|private[_-]?key|auth[_-]?key|credentials?|token)"
+    r"(?:[a-z0-9]{0,12}passwo?r?d|passphrase|secret(?:[_-]?access)?(?:[_-]?key)?|api[_-]?key"
+    r"|(?:access|private|auth|encryption|signing|license|master)[_-]?key|credentials?|token)"
 )
 _VALUE = r"""(?:"[^"\n]{0,2048}"|'[^'\n]{0,2048}'|[^\s"',;&)}\]]{1,2048})"""
 
 # Order matters: whole blocks first, then names with a value, then values that are known by their own shape.
-_PRIVATE_KEY = re.compile(r"(-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----)(?:(?!-----END ).){0,20000}(-----END [A-Z ]{0,40}PRIVATE KEY-----)?", re.DOTALL)
+_BEGIN, _END = r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----", r"-----END [A-Z ]{0,40}PRIVATE KEY-----"
+_PRIVATE_KEY = re.compile(rf"({_BEGIN})((?:(?!-----BEGIN ).){{0,20000}}?)({_END})", re.DOTALL)
+# Cut off before its end: only lines that end like a key. A message that merely names the marker must not cost the log behind it.
+_OPEN_PRIVATE_KEY = re.compile(rf"({_BEGIN})((?:\s{{0,4}}[^\n]{{0,200}}?[A-Za-z0-9+/]{{24,}}={{0,2}}[ \t\r]{{0,4}}(?=\n|$)){{1,400}})()")
+_LAST_WORD = re.compile(r"\S+(?=\s*$)")
 _URL_LOGIN = re.compile(r"(?i)\b([a-z][a-z0-9+.-]{1,20}://)([^/\s:@'\"]{0,256}):([^/\s@'\"]{1,1024})@")
 _URL_TOKEN = re.compile(r"(?i)\b(https?://)([^/\s:@'\"]{20,1024})@")
 _AUTH_HEADER = re.compile(
@@ -58,12 +63,15 @@ _SHAPES = re.compile(
     r"(hf_)[A-Za-z0-9]{16,}"
     r"|(sk-)[A-Za-z0-9_-]{16,}"
     r"|(nvapi-)[A-Za-z0-9_-]{16,}"
+    r"|(AIza)[A-Za-z0-9_-]{35}"
     r"|((?:AKIA|ASIA))[0-9A-Z]{16}(?![0-9A-Z])"
     r"|(gh[pousr]_|github_pat_|glpat-|xox[abprs]-)[A-Za-z0-9_-]{10,}"
     r"|(eyJ)[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}"
     r")"
 )
-_HINT = re.compile(r"(?i)passw|passphrase|secret|key|token|credential|bearer|basic|://|hf_|sk-|AKIA|ASIA|gh[pousr]_|github_pat|glpat|xox|eyJ")
+_HINT = re.compile(
+    r"(?i)passw|passphrase|secret|key|token|credential|bearer|basic|://|hf_|sk-|nvapi|AIza|AKIA|ASIA|gh[pousr]_|github_pat|glpat|xox|eyJ"
+)
 _HARMLESS = frozenset({"none", "null", "true", "false", "yes", "no", "auto", "empty", "set", "unset", "required", "", MASK})
 _NUMBER = re.compile(r"[-+]?[0-9][0-9_,.]*(?:e[-+]?[0-9]+)?(?:%|[kmgt]i?b?|ms|s)?", re.IGNORECASE)
 # Token of the tokenizer's kind: eos_token='<|im_end|>', next token: the, per token
@@ -76,7 +84,8 @@ def secrets(text: str) -> str:
     """Mask keys, tokens, passwords, logins in URLs and private keys in ``text``. Numbers, flags and the names of the secrets stay."""
     if not _HINT.search(text):
         return text
-    text = _PRIVATE_KEY.sub(lambda m: f"{m[1]}{MASK}{m[2] or ''}", text)
+    if "PRIVATE KEY-----" in text:
+        text = _OPEN_PRIVATE_KEY.sub(_masked_key, _PRIVATE_KEY.sub(_masked_key, text))
     text = _URL_LOGIN.sub(lambda m: f"{m[1]}{m[2]}:{MASK}@", text)
     text = _URL_TOKEN.sub(lambda m: f"{m[1]}{MASK}@", text)
     text = _AUTH_HEADER.sub(lambda m: f"{m[1]}{m[2]}{MASK}", text)
@@ -88,6 +97,15 @@ def secrets(text: str) -> str:
 def secrets_in_bytes(data: bytes) -> bytes:
     """``secrets`` for whole lines of bytes in any encoding; what is not masked stays byte for byte."""
     return secrets(data.decode("latin-1")).encode("latin-1")
+
+
+def _masked_key(match: re.Match[str]) -> str:
+    # Line by line: what stands before the key in a line (a stamp) stays, and so do the numbers of the lines.
+    first, *lines = match[2].split("\n")
+    if not lines:
+        return f"{match[1]}{MASK}{match[3]}"
+    masked = [_LAST_WORD.sub(MASK, line) for line in (first, *(lines if not match[3] else lines[:-1]))]
+    return match[1] + "\n".join(masked if not match[3] else [*masked, lines[-1]]) + match[3]
 
 
 def _masked_value(match: re.Match[str]) -> str:

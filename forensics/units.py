@@ -16,7 +16,7 @@ SUFFIXES = ("service", "socket", "target", "timer", "scope", "slice", "mount", "
 def full_name(asked: str) -> str:
     """The unit name with its suffix (``.service`` where none is given). Refuses what no unit can be called."""
     if not UNIT_NAME.fullmatch(asked) or asked.startswith(("-", ".")):
-        raise UsageError(f"not a unit name: {asked!r}", hint="a name such as sglang-qwen.service: letters, digits and : _ . \\ @ -")
+        raise UsageError(f"not a unit name: {asked!r}", hint="a name such as llm.service: letters, digits and : _ . \\ @ -")
     return asked if asked.rpartition(".")[2] in SUFFIXES and "." in asked else f"{asked}.service"
 
 

@@ -46,6 +46,7 @@ def command(ctx: click.Context, host: str, unit: str | None, file: Path | None, 
 
     def report(found: Sequence[Diagnosis]) -> None:
         if file is None:
+            click.echo(err=True)  # the command's own output ends above
             click.echo(rendered(found, "text", width=screen.width(None, sys.stderr), color=screen.color("auto", sys.stderr)), err=True, nl=False)
             return
         screen.write(rendered(found, SUFFIXES.get(file.suffix.lower(), "text"), width=screen.width(None, sys.stderr), color=False), file)

@@ -47,6 +47,7 @@ def save(capture: Capture, folder: Path, *, mask: Mask | None = secrets_in_bytes
             "distance": capture.pick.distance, "candidates": list(capture.pick.candidates),
         },
         "problems": [{"source": p.source, "line": p.line, "text": _masked(p.text, mask)} for p in capture.problems],
+        "bench_window": list(capture.bench_window) if capture.bench_window else None,
         "sections": rows,
     }  # fmt: skip
     # last: a folder without it is no capture, so that one that was not finished is not taken for one
@@ -88,6 +89,7 @@ def _capture(folder: Path, manifest: Mapping[str, Any]) -> Capture:
             asked=_text_or_none(pick["asked"]), unit=_text_or_none(pick["unit"]), how=_text(pick["how"]), why=_text(pick["why"]),
             distance=int(pick["distance"]), candidates=tuple(_text(c) for c in pick["candidates"]),
         ),
+        bench_window=_window(manifest.get("bench_window")),
         problems=tuple(Problem(source=_text(p["source"]), line=int(p["line"]), text=_text(p["text"])) for p in manifest["problems"]),
     )  # fmt: skip
 
@@ -99,6 +101,15 @@ def _section(folder: Path, row: Mapping[str, Any]) -> Section:
         took_s=_number(row["took_s"]), cut=int(row["cut"]), coverage=Coverage(row["coverage"]), stderr=_text(row["stderr"]),
         part=PartKind(row["part"]) if row["part"] is not None else None,
     )  # fmt: skip
+
+
+def _window(value: object) -> tuple[float, float] | None:
+    if value is None:
+        return None
+    if not isinstance(value, list) or len(value) != 2:
+        raise TypeError(f"two times are wanted, not {value!r}")
+    first, last = (_number(v) for v in value)
+    return (first, last) if first is not None and last is not None else None
 
 
 def _own_file(folder: Path, name: str) -> Path:

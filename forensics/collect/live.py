@@ -11,14 +11,14 @@ import time
 from collections.abc import Callable, Sequence
 from types import TracebackType
 
-from forensics.collect import script, wire
+from forensics.collect import order, script, wire
 from forensics.collect.answer import STDERR_BYTES, Answer, not_asked
 from forensics.collect.process import ERR, OUT, Pipes, Start
 from forensics.collect.question import Question
 from forensics.collect.session import Limits
 from forensics.collect.spool import Spool
 from forensics.errors import ForensicsError
-from forensics.model import Capture, PartKind, Problem, Section, Target
+from forensics.model import Capture, Coverage, PartKind, Problem, Section, Target
 
 Explain = Callable[[int | None, str, str], ForensicsError]  # exit code, what stderr said, what stood before the first frame
 
@@ -60,7 +60,20 @@ class LiveSession:
         self._pipes = Pipes(run(argv))
 
     def ask(self, questions: Sequence[Question]) -> list[Section]:
-        """Ask one round and wait for its answers, in the order of the questions. Raises TargetError where the host gives none at all."""
+        """Ask one round and wait for its answers, in the order of the questions. Raises TargetError where the host gives none at all.
+
+        What would complete a section is asked only where that section was cut.
+        """
+        sections = self._ask([q for q in questions if not q.completes])
+        for question in questions:
+            whole = next((s for s in sections if s.name == question.completes), None)
+            if whole is not None and whole.coverage is Coverage.CUT and whole.cut:
+                [extra] = self._ask([question])
+                order.complete_export(whole.path, extra.path)
+        self.took_s = time.monotonic() - self._began
+        return sections
+
+    def _ask(self, questions: Sequence[Question]) -> list[Section]:
         self._questions = {q.name: q for q in questions}
         self._answers = {}
         self._stderr = {"": self._stderr.get("", bytearray())}
@@ -73,7 +86,6 @@ class LiveSession:
             finally:
                 for answer in self._answers.values():
                     answer.close()
-        self.took_s = time.monotonic() - self._began
         return [self._section(q) for q in questions]
 
     def close(self) -> None:
@@ -205,7 +217,7 @@ class LiveSession:
         fields = answer.head().splitlines()
         try:
             self.at = float(fields[0].rstrip("%N"))  # busybox has no %N
-            self.offset_s = round(self.at - now, 3)
+            self.offset_s = round(self.at - now, 3) + 0.0  # no -0.0
         except (IndexError, ValueError):
             self.problems.append(Problem(source="clock", text="the host did not say what time it is"))
         named = [line.partition("=")[2].strip() for line in fields if line.startswith("hostname=")]

@@ -6,7 +6,11 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+PIECE = b"DD_PIECE=1"  # stands between pieces that may be cut (see plan)
+
 # A field whose value is binary (or has line ends) is written as NAME, line end, eight bytes of length, value, line end.
+_NEXT = re.compile(rb"\n\n(?=__CURSOR=|" + PIECE + rb"\n)")
+_CURSOR = re.compile(rb"__CURSOR=([^\n]+)\n__REALTIME_TIMESTAMP=(\d+)\n")
 _BINARY = re.compile(rb"\n[A-Z0-9_]+\n")
 
 
@@ -34,8 +38,9 @@ def _entry_end(data: bytes, start: int) -> int:
         size_at = binary.end()
         size = int.from_bytes(data[size_at : size_at + 8], "little")
         at = size_at + 8 + size  # of the line end after the value; a blank line may begin right there
-        if at >= len(data):
-            return -1
+        if data[at : at + 1] != b"\n":  # the value was cut: on with the next entry that can be made out
+            found = _NEXT.search(data, size_at)
+            return found.start() + 2 if found else -1
 
 
 def reverse_export(path: Path) -> int:
@@ -58,3 +63,38 @@ def drop_first_line(path: Path) -> int:
     if line:
         path.write_bytes(data[line:])
     return line
+
+
+def complete_export(path: Path, pieces: Path) -> int:
+    """Put the entries of ``pieces`` that are older than all in ``path`` before them, in the order of time. Returns how many.
+
+    Both are exports, oldest first. The last entry of each piece may be cut and is not taken.
+    """
+    data = path.read_bytes()
+    first = _CURSOR.search(data)
+    if first is None:
+        return 0
+    older: dict[bytes, tuple[int, bytes]] = {}
+    for entry in _whole(pieces.read_bytes()):
+        known = _CURSOR.match(entry)
+        if known and int(known[2]) < int(first[2]):
+            older.setdefault(known[1], (int(known[2]), entry))
+    if older:
+        fresh = path.with_name(path.name + ".new")
+        with fresh.open("wb") as out:
+            out.writelines(entry for _, entry in sorted(older.values(), key=lambda pair: pair[0]))
+            out.write(data)
+        fresh.replace(path)
+    return len(older)
+
+
+def _whole(data: bytes) -> Iterator[bytes]:
+    last = b""
+    for start, stop in export_entries(data):
+        entry = data[start:stop].lstrip(b"\n")
+        if entry.startswith(PIECE):
+            last = b""
+            continue
+        if last:
+            yield last
+        last = entry

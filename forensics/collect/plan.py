@@ -110,6 +110,8 @@ def _of_unit(name: str, after: str, journal_bytes: int) -> tuple[Question, ...]:
                      f"f=; case \"$(journalctl --help 2>/dev/null)\" in *--output-fields*) f=--output-fields={FIELDS};; esac\n"
                      f"exec journalctl -u {u} -o export --no-pager -r{after} $f"
                  )),
+        Question(name="lives", part=PartKind.JOURNAL_EXPORT, argv=f"journalctl -u {u} _PID=1 -o export{after}", limit_s=8, max_bytes=4 * MIB,
+                 completes="journal", script=f"{_need('journalctl')}\nu={u} after={after.strip() or chr(39) * 2} fields={FIELDS}\n{_LIVES}"),
     )  # fmt: skip
 
 
@@ -152,6 +154,17 @@ n=; for f in /etc/systemd/system/*.service /run/systemd/system/*.service; do
   b=${f##*/}; case $b in -*|*@.service|*[!A-Za-z0-9:_.@-]*) ;; *) n="$n $b";; esac
 done
 """
+
+# All that systemd says of a unit, and the first few hundred lines of its last lives: a server that has logged for days has said at
+# the very beginning what it was started with. A piece may end within an entry; the line DD_PIECE=1 follows each.
+_LIVES = """\
+case "$(journalctl --help 2>/dev/null)" in *--output-fields*) ;; *) exit 0;; esac
+j="journalctl --no-pager -q -o export $after"
+$j -u "$u" _PID=1 -n 1000 --output-fields=$fields; echo; echo DD_PIECE=1; echo
+for i in $($j -u "$u" _PID=1 -n 1000 --output-fields=INVOCATION_ID | sed -n 's/^INVOCATION_ID=//p' | uniq | tail -n 4); do
+  $j _SYSTEMD_INVOCATION_ID="$i" --output-fields=$fields 2>/dev/null | head -n 8000; echo; echo DD_PIECE=1; echo
+done
+exit 0"""
 
 _CLOCK = """\
 date +%s.%N

@@ -13,6 +13,8 @@ MIB = 1 << 20
 class Question:
     """One command for the host. ``argv`` is how to write it for a person.
 
+    ``completes``: no section of its own, but what another one may have lost (the beginnings of a journal
+    that is too long); asked only where that one was cut.
     ``keep_end``: where the answer is too long its start is lost instead of its end. ``newest_first``: a journal export that
     comes newest first and is turned round when it has arrived. ``background``: started first, read last (one a round).
     """
@@ -26,3 +28,4 @@ class Question:
     keep_end: bool = False
     newest_first: bool = False
     background: bool = False
+    completes: str = ""

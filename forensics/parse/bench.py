@@ -30,6 +30,8 @@ _LOOSE = re.compile(
     r"|batch size|input_len|output_len|cache hit rate|pass rate|pass@1|score|exact match)$",
     re.IGNORECASE,
 )
+# a row of a task table: |gsm8k| 3|flexible-extract| 5|exact_match|↑ |0.1230|± |0.0091|
+_SCORE = re.compile(r"^\|.*\|\s*(?P<label>exact_match|acc|acc_norm|pass@\d+|f1|mc2)\s*\|[^|]{0,4}\|\s*(?P<value>\d+(?:\.\d+)?)\s*\|")
 _BUDGET = ("budget", "num_draft_tokens", "speculative_num_draft_tokens", "draft_tokens_per_step", "tree_width", "width")
 _TOPK = ("topk", "top_k_tree", "eagle_topk", "speculative_eagle_topk")
 _ACCEPT = ("accept_len", "acc_length", "accept_length", "acceptance_length", "spec_accept_length", "spec_decode_acceptance_length")
@@ -124,6 +126,10 @@ def figures(lines: Sequence[str], first_line: int = 1) -> tuple[tuple[BenchRow, 
             continue
         if _SHUT.match(line):
             inside = False
+            continue
+        if line.startswith("|") and (scored := _SCORE.match(line)):
+            metrics[snake(scored["label"])] = float(scored["value"])
+            rows.append(BenchRow(line_no=number, text=line.rstrip(), metric=snake(scored["label"])))
             continue
         found = _LABEL.match(line)
         if found is None or not (inside or _LOOSE.match(found["label"])):

@@ -43,10 +43,10 @@ class Block:
         """Open line ``i``, counted from 0 within the block."""
         raise NotImplementedError
 
-    def line(self, i: int) -> bytes | None:
-        """Bytes that end with the message of line ``i`` and begin with all that tells who wrote it, so that equal bytes make equal frames but for place and time.
+    def raw(self, i: int) -> bytes:
+        """Bytes that end with the message of line ``i`` and begin with all that tells who wrote it: equal bytes are of the same origin and message.
 
-        Far cheaper than ``frame``. None where only opening it can tell. Of a text this is the line itself.
+        Far cheaper than ``frame``. Of a text this is the line itself; empty where only opening it can tell.
         """
         raise NotImplementedError
 
@@ -98,7 +98,7 @@ class LookBack:
 class TextBlock(Block):
     """Lines of text: one key a line; wrappers and prefixes come off when a line is opened."""
 
-    __slots__ = ("_back", "_before", "_body", "_offsets", "_raw", "_stamped", "_start", "_unwrapper")
+    __slots__ = ("_back", "_before", "_body", "_offsets", "_split", "_stamped", "_start", "_unwrapper")
 
     def __init__(self, piece: Piece, *, source: str, part: PartKind, unwrapper: Unwrapper, context: Context) -> None:
         body = piece.data.removesuffix(b"\n")
@@ -110,7 +110,7 @@ class TextBlock(Block):
         self._unwrapper = unwrapper
         self._before = context.last
         self._stamped = dict(context.stamped)
-        self._raw: list[bytes] | None = None
+        self._split: list[bytes] | None = None
         self._offsets: list[int] = []
         self._back = LookBack(_LOOK_BACK)
 
@@ -121,7 +121,7 @@ class TextBlock(Block):
             return self._further_line(i, opened)
         return self._frame(i, opened, self._back.above(i, opened, self._open, self._stamped))
 
-    def line(self, i: int) -> bytes | None:
+    def raw(self, i: int) -> bytes:
         """The line itself."""
         return self._lines()[i]
 
@@ -139,10 +139,10 @@ class TextBlock(Block):
         context.last = record or context.last
 
     def _lines(self) -> list[bytes]:
-        if self._raw is None:
-            self._raw = self._body.split(b"\n")
-            self._offsets = list(accumulate((len(line) + 1 for line in self._raw), initial=self._start))
-        return self._raw
+        if self._split is None:
+            self._split = self._body.split(b"\n")
+            self._offsets = list(accumulate((len(line) + 1 for line in self._split), initial=self._start))
+        return self._split
 
     def _open(self, i: int) -> Opened:
         return self._unwrapper.open(_text(self._lines()[i]))

@@ -26,16 +26,22 @@ _STAMP = re.compile(
     r"|(?<![\d.:-])(?P<short>(?:\d\d-\d\d|[A-Z][a-z]{2} [ \d]\d) \d\d:\d\d:\d\d(?:[.,]\d{1,9})?)(?![\d:])"
 )
 _TIME = re.compile(r"^\W{0,2}([01]\d|2[0-3]):([0-5]\d):([0-5]\d)\b(?!:)")
-_LOOP = re.compile(r"^\s*\[?\+?(?P<offset>\d{1,7}(?:\.\d+)?) ?s(?:ec(?:onds)?)?\]?:?\s+(?P<rest>\S.*)$")
+_LOOP = re.compile(r"^\s*\[?\s*(?:t ?[=+] ?|\+)?(?P<offset>\d{1,7}(?:\.\d+)?) ?s(?:ec(?:onds)?)?\]?:?\s+(?P<rest>\S.*)$")
 _TASK = re.compile(
-    r"^\s*(?P<task>\[?[\w.@-]+[/#:][\w./#:-]+\]?|\w+[-_]?\d+)\s+[\[(|]?\s*(?P<verdict>ERROR|FAIL(?:ED|URE)?|TIMEOUT|OK|PASS(?:ED)?|SUCCESS|DONE)\b[\])|:]?\s*(?P<rest>.*)$"
+    r"^\s*(?:\[\d+/\d+\]\s+)?(?P<task>\[?[\w.@-]+[/#:][\w./#:-]+\]?|\w+[-_]?\d+)\s+[\[(|]?\s*(?P<verdict>ERROR|FAIL(?:ED|URE)?|TIMEOUT|OK|PASS(?:ED)?|SUCCESS|DONE)\b[\])|:]?\s*(?P<rest>.*)$"
 )
 _NUMBERED = re.compile(r"^(?:Error|Request|Task|Attempt) #?\d+(?: failed)?: ")
 _SECTION = re.compile(r"^-{3,} ?(?P<name>\w[\w .-]{0,40})$")
 _CHAINED = ("During handling of the above exception", "The above exception was the direct cause")
 _JOINED = re.compile(r"^\s+\S|^(?:caused by|body|repr|str|last line|detail|response)\s*:|^For more information|^\* ")
-_GOOD = re.compile(r"^OK\b|\bhealthy\b|\bHTTP/\d(?:\.\d)? 200\b|\b200 OK\b|\bstatus(?:_code)?[=: ]+200\b|^ready\b", re.IGNORECASE)
+_GOOD = re.compile(r"^(?:OK|ready|up|alive|healthy)\b|\bHTTP/\d(?:\.\d)? 200\b|\b200 OK\b|\bstatus(?:_code)?[=: ]+200\b", re.IGNORECASE)
+# a bare number is a status only at the end; 000 is what curl's %{http_code} says without an answer
+_CODE = re.compile(
+    r"^(?:(?:HTTP |(?:http_)?(?:status|code)\W{1,3}|\S*/\S* (?:-> )?)(?P<named>\d{3})(?![\d.:%])\b|(?P<bare>\d{3})(?=\s*(?:$|[,;(]|OK\b)))"
+)
+_AFTER_STAMP = re.compile(r"^.{0,40}?\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d| UTC)?[\])]?[\s:|-]*(?:\[?(?:INFO|DEBUG|WARNING|ERROR)\]?[\s:]+)?")
 _ANSWERED = re.compile(r"^OK\b|\bHTTP/\d(?:\.\d)? 200\b|\b200 OK\b")
+_WGET_STATUS = re.compile(r" ERROR \d{3}: ")
 _RULE = re.compile(r"^[=*_]{5,}(?: .{0,60}[=*_]{3,})?$|^\[exit status")
 _TRACEBACK = "Traceback (most recent call last)"
 
@@ -123,7 +129,7 @@ class _Reader:
             yield from self._plain(number, text)
 
     def _loop(self, found: re.Match[str], number: int, text: str) -> BenchRow | None:
-        kind = self.kind(found["rest"]) or ("ok" if _GOOD.search(found["rest"]) else None)
+        kind = self.kind(found["rest"]) or _told_by(found["rest"])
         if kind is None:
             return None
         return BenchRow(line_no=number, text=text, kind=kind, at=self._time(number, text), offset_s=float(found["offset"]))
@@ -180,7 +186,7 @@ class _Reader:
             and held.told
             and held.told[-1][0] == kind
             and number - held.last <= 1
-            and (" ERROR " in text or kind == "not-ready")
+            and (_WGET_STATUS.search(text) or kind == "not-ready")
         ):
             held.last = number  # wget says the status twice, a readiness check that it gave up and that it leaves
             return
@@ -189,12 +195,15 @@ class _Reader:
             held.add(kind, number, text)
             return
         yield from self.close()
-        if kind is None and not (_answered(text) or (at is not None and _GOOD.search(text))):
+        if kind is None and at is not None:
+            kind = _told_by(_AFTER_STAMP.sub("", text, count=1))
+        if kind is None and not _answered(text):
             return
         self.open = _Attempt("line", at=at, last=number)
-        self.open.add(kind, number, text)
-        if kind is None:
+        if kind in (None, "ok"):
             self.open.good = (number, text)
+        else:
+            self.open.add(kind, number, text)
 
     def _time(self, number: int, text: str) -> float | None:
         found = _STAMP.search(text[:400]) if text.count(":", 0, 400) >= 2 else None
@@ -217,6 +226,14 @@ class _Reader:
     def _near(self, number: int) -> float | None:
         """The time of the line right above."""
         return self.stamp[1] if number - self.stamp[0] <= 1 else None
+
+
+def _told_by(rest: str) -> str | None:
+    """What a loop's line says in a word or a bare status code behind its clock."""
+    if found := _CODE.match(rest):
+        code = int(found["named"] or found["bare"])
+        return f"http-{code}" if 400 <= code <= 599 else "ok" if 200 <= code <= 399 else "other" if code == 0 else None
+    return "ok" if _GOOD.search(rest) else None
 
 
 def _answered(text: str) -> bool:

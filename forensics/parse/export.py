@@ -49,12 +49,9 @@ class ExportBlock(EntryBlock):
                 fields[key] = value.decode("utf-8", "replace")
         return fields, decoded(_export_message(raw))
 
-    def _message(self, raw: bytes) -> list[bytes]:
-        return _export_message(raw)
-
-    def _writer(self, raw: bytes) -> bytes | None:
+    def _writer(self, raw: bytes) -> bytes:
         if b"\0" in raw:
-            return None
+            return b""
         values = []
         for name in _WRITER:
             at = raw.find(name)
@@ -175,7 +172,8 @@ class _Entries:
         while at < len(self.buffer):
             buffer = self.buffer
             nul = buffer.find(b"\0", at)
-            stop = buffer.rfind(b"\n\n", at, nul if nul >= 0 else len(buffer))
+            # the bytes of a length before its first NUL may be line feeds themselves (10 is one)
+            stop = buffer.rfind(b"\n\n", at, max(at, nul - _LENGTH.size) if nul >= 0 else len(buffer))
             if stop >= 0:
                 batch.raw.extend(buffer[at:stop].split(b"\n\n"))
                 at = stop + 2

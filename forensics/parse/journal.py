@@ -23,8 +23,8 @@ KEPT_FIELDS = frozenset({
     "EXIT_STATUS", "JOB_RESULT", "JOB_TYPE", "COMMAND", "N_RESTARTS", "COREDUMP_SIGNAL", "COREDUMP_SIGNAL_NAME", "COREDUMP_PID", "COREDUMP_UNIT", "COREDUMP_COMM",
 })  # fmt: skip
 # all that tells who wrote an entry
-WRITER_FIELDS = ("_TRANSPORT", "_PID", "_COMM", "SYSLOG_IDENTIFIER", "_UID", "SYSLOG_PID")
-_PID = WRITER_FIELDS.index("_PID")
+WRITER_FIELDS = ("_TRANSPORT", "_PID", "_COMM", "SYSLOG_IDENTIFIER", "_UID")
+_PID, _UID = WRITER_FIELDS.index("_PID"), WRITER_FIELDS.index("_UID")
 _JSON_WRITER = tuple(f'"{name}":"'.encode() for name in WRITER_FIELDS)
 _MAX_ENTRY_LINE = 1 << 20  # a message of 48 KiB as a list of byte values takes about 200 KB
 _LOOK_BACK = 300  # opening an entry costs ten times what a line of text does
@@ -35,18 +35,19 @@ _DECODE = json.JSONDecoder().raw_decode
 class EntryBlock(Block):
     """Some entries; ``where`` has the entry of each key."""
 
-    __slots__ = ("_back", "_last", "_lines", "_raw", "_stamped", "_start", "_starts", "_unwrapper", "_where")
+    __slots__ = ("_back", "_last", "_lines", "_raw", "_stamped", "_start", "_starts", "_texts", "_unwrapper", "_where")
 
     def __init__(
         self, raw: list[bytes], messages: list[list[bytes]], *, source: str, part: PartKind, line: int, start: int, data: bytes, unwrapper: Unwrapper, context: Context,
         problems: tuple[Problem, ...] = ()
     ) -> None:  # fmt: skip
         where = [number for number, lines in enumerate(messages) for _ in lines]
-        joined = b"\n".join([text for lines in messages for text in lines])
-        keys = joined.translate(None, DIGITS).split(b"\n") if where else []
+        texts = [text for lines in messages for text in lines]
+        keys = b"\n".join(texts).translate(None, DIGITS).split(b"\n") if texts else []
         super().__init__(source=source, part=part, first_line=line, data=data, keys=keys, problems=problems)
         self._raw = raw
         self._where = where
+        self._texts = texts
         self._start = start
         self._starts: list[int] = []
         self._lines: list[int] = []
@@ -76,14 +77,10 @@ class EntryBlock(Block):
                 context.carry(opened)
                 return
 
-    def line(self, i: int) -> bytes | None:
-        """The fields that tell who wrote the entry, then the line of its message; None for an entry that must be read field by field."""
-        raw = self._raw[self._where[i]]
-        writer = self._writer(raw)
-        if writer is None:
-            return None
-        lines, index = self._message(raw), self._index(i)
-        return writer + b"\x1f" + lines[index] if index < len(lines) else None
+    def raw(self, i: int) -> bytes:
+        """The fields that tell who wrote the entry, then the line of its message; empty for an entry that must be read field by field."""
+        writer = self._writer(self._raw[self._where[i]])
+        return writer + self._texts[i] if writer else b""
 
     def _index(self, i: int) -> int:
         """Which line of its message key ``i`` is."""
@@ -106,12 +103,8 @@ class EntryBlock(Block):
         """The kept fields of an entry and the lines of its message."""
         raise NotImplementedError
 
-    def _message(self, raw: bytes) -> list[bytes]:
-        """The lines of the message of an entry."""
-        raise NotImplementedError
-
-    def _writer(self, raw: bytes) -> bytes | None:
-        """The values of the fields that tell who wrote an entry."""
+    def _writer(self, raw: bytes) -> bytes:
+        """The fields that tell who wrote an entry; empty where they have to be looked for field by field."""
         raise NotImplementedError
 
     def _places(self) -> tuple[list[int], list[int]]:
@@ -132,9 +125,12 @@ def decoded(lines: list[bytes]) -> list[str]:
 
 
 def writer_of(values: list[bytes]) -> bytes:
-    """The values of ``WRITER_FIELDS`` as one."""
-    if values[_PID].endswith((b"=1", b'"1')):
-        values[_PID] = b"init"  # the one number that matters, to be told apart even where digits are taken out
+    """The values of ``WRITER_FIELDS`` as one; of the numbers only what matters, as they are many and the wordings few."""
+    if values[_PID]:
+        values[_PID] = b"init" if values[_PID].endswith((b"=1", b'"1')) else b"pid"
+    if values[_UID]:
+        values[_UID] = b"root" if values[_UID].endswith((b"=0", b'"0')) else b"user"
+    values.append(b"")
     return b"\x1f".join(values)
 
 
@@ -189,15 +185,12 @@ class JsonBlock(EntryBlock):
         fields = {key: value if isinstance(value, str) else _scalar(value) for key, value in entry.items() if key in KEPT_FIELDS}
         return fields, decoded(split_message(_message(entry.get("MESSAGE"))))
 
-    def _message(self, raw: bytes) -> list[bytes]:
-        return _message_in(raw)
-
-    def _writer(self, raw: bytes) -> bytes | None:
+    def _writer(self, raw: bytes) -> bytes:
         values = []
         for name in _JSON_WRITER:
             at = raw.find(name)
             values.append(raw[at : raw.find(b'"', at + len(name))] if at >= 0 else b"")
-        return writer_of(values) if raw[:1] == b"{" else None
+        return writer_of(values) if raw[:1] == b"{" else b""
 
     def _places(self) -> tuple[list[int], list[int]]:
         starts = list(accumulate((len(line) + 1 for line in self._raw), initial=self._start))

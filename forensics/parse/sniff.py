@@ -278,7 +278,8 @@ def _healed(texts: Sequence[str], runs: list[_Run]) -> list[_Run]:
                 before.kind in (PartKind.JOURNAL_TEXT, PartKind.KERNEL) and after is not None and after.kind is before.kind
                 and run.stop - run.first <= 40 and not any(shape.LOGGED.match(t) or shape.CLIENT_SURE.match(t) for t in texts[run.first : run.stop])
             )  # fmt: skip
-            if blank or torn:
+            cut_off = after is None and run.stop - run.first == 1 and before.kind is PartKind.JOURNAL_TEXT and run.stop - before.first > 50  # head -c
+            if blank or torn or cut_off:
                 before.stop = run.stop
                 continue
         if healed and healed[-1].kind is run.kind and run.kind in (PartKind.JOURNAL_TEXT, PartKind.KERNEL, PartKind.IS_ACTIVE, PartKind.STATUS):

@@ -66,7 +66,7 @@ KINDS: tuple[tuple[str, re.Pattern[str]], ...] = (
             r"[Tt]imed out|TimeoutError|Timeout(?:Exception)?\b|(?:Read|Connect|Pool|Write)Timeout|deadline exceeded|curl: \(28\)|ETIMEDOUT|Request time-?out"
         ),
     ),
-    ("not-ready", re.compile(r"did not become ready|is not ready\b|not become (?:available|healthy)")),
+    ("not-ready", re.compile(r"did not become ready|\bnot (?:yet )?ready\b|not become (?:available|healthy)")),
     (
         "other",
         re.compile(
@@ -99,7 +99,7 @@ WORDS = (
     "disconnect", "end closed", "prematurely", "peer closed", "incomplete", "empty reply", "aborted", "pipe", "hang up", "unexpected eof", "connection closed", "length", "long",
     "max_model_len", "token count", "ssl", "version number", "wrong_version", "record layer", "certificate", "name or service", "name resolution", "nodename", "getaddrinfo", "resolv",
     "enotfound", "no such host", "connect call failed", "couldn't connect", "bad request", "unauthorized", "not found", "method not", "too large", "unprocessable", "too many",
-    "internal server", "gateway", "unavailable", "queue is full", "does not exist", "detail", "become", "not ready", "no route", "unreachable", "unhealthy",
+    "internal server", "gateway", "unavailable", "queue is full", "does not exist", "detail", "become", "not ready", "not yet ready", "no route", "unreachable", "unhealthy",
 )  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from forensics.model import Capture, Cause, Diagnosis, End, EndKind, Facts, Life, Phase, TargetKind
+from forensics.model import Capture, Cause, Diagnosis, End, EndKind, Facts, Life, Phase
 from forensics.reason import cite, tell
 from forensics.reason.advice import advise, direction_of
 from forensics.reason.changes import changes
@@ -26,8 +26,7 @@ MEANT = {
 
 def diagnose(facts: Facts, rules: RuleSet, capture: Capture) -> Diagnosis:
     """One verdict with its evidence, for the unit that the capture picked."""
-    live = capture.target.kind in (TargetKind.SSH, TargetKind.LOCAL, TargetKind.BUNDLE)
-    story = story_of(facts, rules, capture.pick.unit, at=facts.at if facts.at is not None else capture.at, live=live, pick=capture.pick)
+    story = story_of(facts, rules, capture.pick.unit, at=facts.at if facts.at is not None else capture.at, pick=capture.pick)
     known = known_facts(story)
     signals = [*story.signals, *conditions(known)]
     verdict = decide(story, signals)
@@ -96,7 +95,7 @@ def _phase(life: Life, verdict: Verdict) -> Phase | None:
     signal = verdict.signals[0] if verdict.signals else None
     phase = signal.phase if signal is not None and verdict.by in ("root", "mechanism") else None
     phase = phase or life.phase or MEANT.get(verdict.cause)
-    if phase is Phase.READY and verdict.cause is Cause.GPU_OOM_RUNTIME:
+    if phase is Phase.READY and verdict.cause in (Cause.GPU_OOM_RUNTIME, Cause.MASK_CORRUPTION):
         return Phase.SERVING  # the request that broke it is what it served
     return phase
 

@@ -20,6 +20,7 @@ class Acceptance:
     narrow_len: float | None = None
     wide_len: float | None = None
     first_bad: str | None = None
+    by_width: tuple[tuple[str, float], ...] = ()  # label and acceptance length, narrow to wide
     lines: tuple[Evidence, ...] = ()
 
 
@@ -34,7 +35,13 @@ def acceptance(benches: tuple[BenchRun, ...]) -> Acceptance | None:
         bad = next((r for r in ordered if _wrong(r, narrow)), None)
         lines = tuple(Evidence(source=bench.source, line=r.line_no, text=r.text) for r in dict.fromkeys((wide, bad or wide, narrow)))
         return Acceptance(
-            narrow=narrow.correct, wide=wide.correct, narrow_len=narrow.accept_len, wide_len=wide.accept_len, first_bad=bad.label if bad else None, lines=lines
+            narrow=narrow.correct,
+            wide=wide.correct,
+            narrow_len=narrow.accept_len,
+            wide_len=wide.accept_len,
+            first_bad=bad.label if bad else None,
+            lines=lines,
+            by_width=tuple((r.label, r.accept_len) for r in ordered if r.accept_len is not None),
         )
     return None
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from forensics.model import Advice, Cause, Change, Direction
+from forensics.model import Advice, Cause, Change, Direction, Phase
 from forensics.reason.changes import flag
 from forensics.reason.known import KnownFacts
 from forensics.reason.place import Story
@@ -28,6 +28,8 @@ def direction_of(story: Story, verdict: Verdict) -> Direction | None:
         return Direction.REBALANCE
     own = verdict.rule.direction if verdict.rule else None
     own = own or next((r.direction for s in verdict.signals if (r := story.rules.rule(s.rule)) is not None and r.direction), None)
+    if own == str(Direction.LOWER) and verdict.signals[0].phase is Phase.DRAFT_WORKER and not any(s.phase is Phase.KV_POOL for s in story.issue.phases):
+        return None  # the draft model is loaded before the pool here: a smaller pool would free nothing yet
     return Direction(own) if own else None
 
 
@@ -80,8 +82,8 @@ def _advice(rule: AdviceRule, captures: dict[str, str], known: KnownFacts) -> Ad
         value = known.value(to)
         to = value if isinstance(value, (str, float, int)) else None
     direction = Direction(rule.direction) if rule.direction in {str(d) for d in Direction} else None
-    text = _fill(rule.text, captures, known)
-    command = _fill(rule.command, captures, known)
+    text = filled(rule.text, captures, known)
+    command = filled(rule.command, captures, known)
     if text is None and rule.text is not None and command is None:
         return None
     if text is None:
@@ -93,7 +95,7 @@ def _advice(rule: AdviceRule, captures: dict[str, str], known: KnownFacts) -> Ad
     return Advice(text=text, flag=flag(rule.flag.lstrip("-").replace("-", "_"), None) if rule.flag else None, direction=direction, from_=current, to=to, command=command)
 
 
-def _fill(text: str | None, captures: dict[str, str], known: KnownFacts) -> str | None:
+def filled(text: str | None, captures: Mapping[str, str], known: KnownFacts) -> str | None:
     """Fill ``{capture}`` and ``{known.fact}``; a text whose blanks cannot be filled is not shown."""
     if text is None:
         return None
@@ -102,14 +104,14 @@ def _fill(text: str | None, captures: dict[str, str], known: KnownFacts) -> str 
     def put(match: re.Match[str]) -> str:
         nonlocal missing
         name = match.group(1)
-        value = captures.get(name) if name in captures else (known.story.unit if name == "unit" else known.value(name) if "." in name else None)
+        value = captures.get(name) if name in captures else (known.story.unit if name.lower() == "unit" else known.value(name) if "." in name else None)
         if value is None:
             missing = True
             return ""
         return f"{value:g}" if isinstance(value, float) else str(value)
 
-    filled = re.sub(r"\{([a-z_][a-z_.]*)\}", put, text)
-    return None if missing else with_unit(filled, known.story.unit)
+    text = re.sub(r"\{([A-Za-z_][\w.]*)\}", put, text)
+    return None if missing else with_unit(text, known.story.unit)
 
 
 def with_unit(text: str, unit: str | None) -> str:

@@ -46,7 +46,8 @@ def cite(story: Story, verdict: Verdict, signals: Sequence[Signal]) -> tuple[Evi
     take(_client_lines(story.facts), 2)
     take(_marks(story, (MarkKind.READY, MarkKind.LISTENING)), 1)
     take(_marks(story, (MarkKind.PROGRESS,), last=True), 1)
-    take((line for s in mine if s.role is Role.BENIGN for line in s.lines), 2)
+    if verdict.by in ("health", "unknown"):
+        take((line for s in mine if s.role is Role.BENIGN for line in s.lines), 2)
     take(_marks(story, (MarkKind.SERVING,)), 1)
     if verdict.cause in (Cause.UNKNOWN, Cause.SIGNAL_DEATH, Cause.EXIT_CODE_DEATH) or len(chosen) < 3:
         take(_last_words(story), 4)
@@ -65,7 +66,7 @@ def _state_lines(story: Story) -> list[Evidence]:
     if state is None:
         return []
     wanted = ("missing", "active", "process", "main")
-    return [Evidence(source=state.source, line=state.lines[k][0], text=state.lines[k][1]) for k in wanted if k in state.lines]
+    return [Evidence(source=state.line_sources.get(k, state.source), line=state.lines[k][0], text=state.lines[k][1]) for k in wanted if k in state.lines]
 
 
 def _marks(story: Story, kinds: Sequence[MarkKind], *, last: bool = False) -> list[Evidence]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from forensics import clock
 from forensics.model import Cause, Coverage, EndBy, EndKind, Evidence, Hypothesis, Origin, Role, Signal, Status
-from forensics.reason.advice import with_unit
+from forensics.reason.advice import filled
 from forensics.reason.known import KnownFacts
 from forensics.reason.place import Story
 from forensics.reason.verdict import ORDER, Verdict, ranked
@@ -23,7 +23,7 @@ def hypotheses(story: Story, known: KnownFacts, signals: Sequence[Signal], verdi
             status=verdict.status,
             for_=_quotes(line for s in verdict.signals for line in s.lines),
             missing=_missing(story, verdict.cause, verdict.status),
-            next=with_unit(verdict.rule.next, story.unit) if verdict.rule and verdict.rule.next else _next(story, verdict.cause),
+            next=_own_next(known, verdict) or _next(story, verdict.cause),
         )
     for rival in _ruled_out(story, known, verdict):
         found.setdefault(rival.cause, rival)
@@ -34,7 +34,7 @@ def hypotheses(story: Story, known: KnownFacts, signals: Sequence[Signal], verdi
             assert signal.cause is not None
             if signal.cause in found or signal.cause is Cause.HEALTHY:
                 continue
-            against = _why_not(story, signal, verdict)
+            against = _why_not(signal, verdict)
             found[signal.cause] = Hypothesis(
                 cause=signal.cause,
                 status=Status.RULED_OUT if against and role is Role.STATE else Status.POSSIBLE,
@@ -44,6 +44,11 @@ def hypotheses(story: Story, known: KnownFacts, signals: Sequence[Signal], verdi
                 next=_next(story, signal.cause),
             )
     return tuple(sorted(found.values(), key=lambda h: (h.cause is not verdict.cause, ORDER[h.status])))
+
+
+def _own_next(known: KnownFacts, verdict: Verdict) -> str | None:
+    captures = verdict.signals[0].captures if verdict.signals else {}
+    return filled(verdict.rule.next, captures, known) if verdict.rule else None
 
 
 def _quotes(lines: Iterable[Evidence]) -> tuple[str, ...]:
@@ -56,7 +61,7 @@ def quote(line: Evidence) -> str:
     return f"{line.source}:{line.line} {text[:QUOTED]}{'…' if len(text) > QUOTED else ''}"
 
 
-def _why_not(story: Story, signal: Signal, verdict: Verdict) -> tuple[str, ...]:
+def _why_not(signal: Signal, verdict: Verdict) -> tuple[str, ...]:
     if signal.role is Role.STATE and verdict.by in ("root", "mechanism"):
         return (f"it is no longer so: {verdict.cause} explains the end",)
     if signal.role is Role.MECHANISM:

@@ -71,7 +71,7 @@ def known_facts(story: Story) -> KnownFacts:
 def _unit(known: KnownFacts, rest: str) -> Value:
     story = known.story
     state = story.state
-    told = tuple(Evidence(source=state.source, line=n, text=t) for n, t in state.lines.values()) if state else ()
+    told = tuple(Evidence(source=state.line_sources.get(k, state.source), line=n, text=t) for k, (n, t) in state.lines.items()) if state else ()
     if rest in ("missing", "exists"):
         missing = None if state is None or (state.load is None and state.active is None) else state.load == "not-found"
         if missing is None and any(s.record.origin is Origin.SERVER for s in story.facts.seen):
@@ -85,7 +85,10 @@ def _unit(known: KnownFacts, rest: str) -> Value:
         "restarts": story.restarts,
         "start_limit": story.start_limit or None,
         "near_miss": story.pick.how == "mistyped",
-        "asked": story.pick.asked,
+        "main_code": state.main_code if state else None,
+        "main_status": state.main_status if state else None,
+        "memory_peak_gib": state.memory_peak_gib if state else None,
+        "memory_max_gib": state.memory_max_gib if state else None,
     }
     return values.get(rest), told
 
@@ -117,6 +120,8 @@ def _life(known: KnownFacts, rest: str) -> Value:
         "progress_age_s": age,
         "pids": life.pids or None,
         "version": life.version,
+        "server": life.server,
+        "port": _port(story),
         "opened": bool(life.arguments) or None,
         "count": len(story.lives),
         "failed_count": sum(failed(x) for x in story.lives),
@@ -126,6 +131,16 @@ def _life(known: KnownFacts, rest: str) -> Value:
         "stop_asked": life.end.kind is EndKind.STOPPED,
     }
     return values.get(rest), _life_lines(story, rest)
+
+
+def _port(story: Story) -> int | None:
+    """Where it listens: as it said, else as it was told, else the server's default."""
+    said = [p.seen.hit.captures["port"] for p in story.placed if p.life == story.issue.index and p.mark is not None and "port" in p.seen.hit.captures]
+    told = story.issue.arguments.get("port")
+    found = said[-1] if said else told
+    if found and found.isdigit():
+        return int(found)
+    return story.profile.port if story.profile else None
 
 
 def _stalled(story: Story, age: float | None) -> bool | None:
@@ -158,16 +173,12 @@ def _client(known: KnownFacts, rest: str) -> Value:
         "refused": "refused",
         "reset": "reset",
         "timed_out": "timed-out",
-        "http_400": "http-400",
-        "http_404": "http-404",
-        "http_429": "http-429",
-        "http_503": "http-503",
         "too_long": "too-long",
         "tls": "tls",
-        "dns": "dns",
+        "unresolved": "dns",
     }
-    if rest in kinds:
-        kind = kinds[rest]
+    if rest in kinds or rest.startswith("http_"):
+        kind = kinds.get(rest, rest.replace("_", "-"))
         lines = tuple(Evidence(source=b.source, line=r.line_no, text=r.text, at=r.at) for b in benches for r in b.rows if r.kind == kind)
         return sum(b.errors.get(kind, 0) for b in benches), lines[:1] + lines[-1:] if len(lines) > 1 else lines
     if rest in ("asked", "ok", "failed"):
@@ -211,8 +222,8 @@ def _rows(benches: tuple[BenchRun, ...], kind: str) -> tuple[Evidence, ...]:
 
 def _figures(benches: tuple[BenchRun, ...], name: str) -> tuple[Evidence, ...]:
     """The printed rows that a metric is computed from."""
-    words = {"retokenized_share": ("generated tokens",), "rejected_share": ("requests",)}.get(name, (name.removesuffix("_ms").replace("_", " "),))
-    return tuple(Evidence(source=b.source, line=r.line_no, text=r.text) for b in benches for r in b.rows if any(w in r.text.lower() for w in words))[:3]
+    names = {"retokenized_share": ("total_generated_tokens_retokenized", "total_generated_tokens")}.get(name, (name,))
+    return tuple(Evidence(source=b.source, line=r.line_no, text=r.text) for n in names for b in benches for r in b.rows if r.metric == n)[:3]
 
 
 # --------------------------------------------------------------------------- the rest
@@ -220,6 +231,9 @@ def _figures(benches: tuple[BenchRun, ...], name: str) -> tuple[Evidence, ...]:
 
 def _kernel(known: KnownFacts, rest: str) -> Value:
     wanted = {"oom_pids": Cause.HOST_OOM, "xids": None, "segfaults": Cause.SIGNAL_DEATH}
+    if rest == "oom_in_life":
+        pids, lines = _kernel(known, "oom_pids")
+        return (bool(pids & known.story.issue.pids) if isinstance(pids, set) else None), lines
     if rest not in wanted:
         return None, ()
     found = [s for s in known.story.signals if s.record is not None and s.record.origin is Origin.KERNEL]
@@ -242,6 +256,7 @@ def _accept(known: KnownFacts, rest: str) -> Value:
         "worst_len": found.wide_len,
         "best_len": found.narrow_len,
         "first_bad": found.first_bad,
+        "by_width": dict(found.by_width) or None,
         "collapses": found.first_bad is not None if found.narrow is not None and found.wide is not None else None,
     }
     return values.get(rest), found.lines
@@ -252,6 +267,7 @@ def _host(known: KnownFacts, rest: str) -> Value:
     values: dict[str, object | None] = {
         "units": facts.unit_names or None,
         "listeners": {x.port for x in facts.listeners} if facts.listeners is not None else None,
+        "boots": len(facts.boots) or None,
         "rebooted": any(x.end.kind is EndKind.REBOOT for x in known.story.lives) or None,
     }
     return values.get(rest), ()
@@ -268,8 +284,8 @@ def _probe(known: KnownFacts, rest: str) -> Value:
         profile = known.story.profile
         paths = {e.path for e in profile.endpoints if e.says == "ready"} if profile else set()
         return next((p.code for p in probes if p.path in paths), None), lines
-    if rest == "ok":
-        return any(p.code == 200 for p in probes), lines
+    if rest == "code":
+        return probes[-1].code, lines
     return None, lines
 
 

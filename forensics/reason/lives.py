@@ -8,12 +8,20 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from forensics.model import EndBy, EndKind, Facts, MarkKind, Origin, Phase, Record, Role, Seen
+from forensics.model import EndBy, EndKind, Facts, MarkKind, Origin, PartKind, Phase, Record, Role, Seen
 from forensics.reason.startup import Startup
 from forensics.ruleset.schema import Mark, Rule, RuleSet
 
 SIGNALS = {1: "SIGHUP", 2: "SIGINT", 3: "SIGQUIT", 4: "SIGILL", 5: "SIGTRAP", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL", 11: "SIGSEGV", 13: "SIGPIPE", 15: "SIGTERM"}
-UNIT_LINES = (MarkKind.STARTING, MarkKind.STARTED, MarkKind.EXITED, MarkKind.FAILED, MarkKind.DEACTIVATED, MarkKind.STOPPED, MarkKind.STOP_ASKED)
+FLAGS = {
+    MarkKind.STOP_ASKED: "stop_asked",
+    MarkKind.OOM_KILL: "oom",
+    MarkKind.START_TIMEOUT: "start_timeout",
+    MarkKind.STOP_TIMEOUT: "stop_timeout",
+    MarkKind.WATCHDOG: "watchdog",
+    MarkKind.START_FAILED: "start_failed",
+    MarkKind.KILL_SENT: "stop_sent",
+}
 
 
 class Placed(NamedTuple):
@@ -150,6 +158,8 @@ class Fold:
         if mark.from_ is Origin.SYSTEMD:
             self._systemd(mark.kind, record, captures)
         elif mark.kind is MarkKind.BOOT:
+            if record.origin not in (Origin.SYSTEMD, Origin.KERNEL):
+                return  # journalctl's own "-- Boot … --" is framed as systemd's; a service can print one too
             if self.lives and not self.lives[-1].over:
                 self.lives[-1].rebooted = True
                 self.lives[-1].ended_at = self.lives[-1].last_at
@@ -160,7 +170,7 @@ class Fold:
         record = seen.record
         draft = self._current(record)
         if mark.kind is MarkKind.ARGUMENTS:
-            if mark.opens and draft.opened and not (draft.by_systemd and not draft.over and record.pid in draft.pids) or draft.over and not draft.by_systemd:
+            if (mark.opens and draft.opened and not (draft.by_systemd and not draft.over and record.pid in draft.pids)) or (draft.over and not draft.by_systemd):
                 draft = self._open(record, by_systemd=False, at=record.at)
             draft.opened = True
             if "args" in captures:
@@ -207,19 +217,16 @@ class Fold:
             draft.stopped = draft.stopped or kind is MarkKind.STOPPED
             draft.ended_at = draft.ended_at if draft.ended_at is not None else record.at
         else:
-            flag = {
-                MarkKind.STOP_ASKED: "stop_asked",
-                MarkKind.OOM_KILL: "oom",
-                MarkKind.START_TIMEOUT: "start_timeout",
-                MarkKind.STOP_TIMEOUT: "stop_timeout",
-                MarkKind.WATCHDOG: "watchdog",
-                MarkKind.START_FAILED: "start_failed",
-                MarkKind.KILL_SENT: "stop_sent",
-            }.get(kind)
-            if flag:
-                setattr(draft, flag, True)
-            if kind is MarkKind.START_FAILED and draft.ended_at is None:
-                draft.ended_at = record.at
+            self._flag(draft, kind, record, captures)
+
+    def _flag(self, draft: Draft, kind: MarkKind, record: Record, captures: dict[str, str]) -> None:
+        """What systemd says beside starts and ends."""
+        if kind is MarkKind.KILL_SENT and not captures.get("target"):
+            return  # "Killing process …" is systemd cleaning up; only "on client request" is somebody
+        if kind in FLAGS:
+            setattr(draft, FLAGS[kind], True)
+        if kind is MarkKind.START_FAILED and draft.ended_at is None:
+            draft.ended_at = record.at
 
     def _started(self, kind: MarkKind, record: Record) -> None:
         draft = self.lives[-1] if self.lives else None
@@ -253,13 +260,18 @@ def merged(facts: Facts) -> Iterator[Seen]:
         at = latest.get(source, float("-inf") if source in timed else float("inf"))
         keyed.append((at, rank, position, seen))
     keyed.sort(key=lambda k: k[:3])
-    known: dict[tuple[str, str, int | None], str] = {}
+    known: dict[tuple[str, str, int], str] = {}
+    tails = {name for name, kinds in facts.kinds.items() if PartKind.STATUS in kinds}
+    for seen in sorted(facts.seen, key=lambda s: s.record.source in tails):  # the whole log before the last lines under a status
+        if seen.record.at is not None:
+            known.setdefault(_same(seen), seen.record.source)
     for _, _, _, seen in keyed:
-        record = seen.record
-        key = (seen.hit.rule, record.text, int(record.at) if record.at is not None else None)
-        if record.at is not None and known.setdefault(key, record.source) != record.source:
-            continue
-        yield seen
+        if seen.record.at is None or known[_same(seen)] == seen.record.source:
+            yield seen
+
+
+def _same(seen: Seen) -> tuple[str, str, int]:
+    return seen.hit.rule, seen.record.text, int(seen.record.at or 0)
 
 
 def arguments(text: str, style: str | None) -> dict[str, str]:

@@ -64,8 +64,12 @@ def budget(story: Story) -> Budget:
     values: dict[str, float] = {}
     lines: dict[str, Evidence] = {}
     if model is not None:
+        mine = [p for p in story.placed if p.life == story.issue.index]
+        facts = {f.id: f.fact for f in model.figures}
         for figure in model.figures:
-            _read(figure, [p for p in story.placed if p.life == story.issue.index and p.seen.hit.rule == figure.id], values, lines)
+            limit = figure.take.removeprefix("before:")
+            until = min((p.order for p in mine if facts.get(p.seen.hit.rule) == limit), default=1 << 30)
+            _read(figure, [p for p in mine if p.seen.hit.rule == figure.id and p.order <= until], values, lines)
     _allocator(story, values, lines)
     fraction = values.get("fraction")
     if fraction is None and model is not None:
@@ -125,7 +129,10 @@ def _read(figure: Figure, hits: list[Placed], values: dict[str, float], lines: d
 
 
 _TRIED = re.compile(r"[Tt]ried to allocate ([\d.]+) (GiB|MiB|KiB|bytes)")
-_CAPACITY = re.compile(r"total capacity of ([\d.]+) (GiB|MiB) of which ([\d.]+) (GiB|MiB|KiB|bytes) is free")
+_CAPACITY = (
+    re.compile(r"total capacity of ([\d.]+) (GiB|MiB) of which ([\d.]+) (GiB|MiB|KiB|bytes) is free"),
+    re.compile(r"([\d.]+) (GiB|MiB) total capacity; [^;]{0,60};(?: [^;]{0,60};)? ([\d.]+) (GiB|MiB|KiB|bytes) free;"),  # PyTorch up to 2.0
+)
 _OTHERS = re.compile(r"Process \d+ has ([\d.]+) (GiB|MiB) memory in use")
 _SCALE = {"GiB": 1.0, "MiB": 1 / 1024, "KiB": 1 / 1024**2, "bytes": 1 / 1024**3}
 
@@ -137,7 +144,7 @@ def _allocator(story: Story, values: dict[str, float], lines: dict[str, Evidence
             continue
         values.setdefault("asked_gib", float(tried[1]) * _SCALE[tried[2]])
         lines.setdefault("asked_gib", signal.lines[0])
-        if capacity := _CAPACITY.search(signal.record.text):
+        if capacity := next((m for c in _CAPACITY if (m := c.search(signal.record.text))), None):
             values.setdefault("total_gib", float(capacity[1]) * _SCALE[capacity[2]])
             values.setdefault("free_at_failure_gib", float(capacity[3]) * _SCALE[capacity[4]])
         others = [float(m[1]) * _SCALE[m[2]] for m in _OTHERS.finditer(signal.record.text)]
@@ -147,4 +154,4 @@ def _allocator(story: Story, values: dict[str, float], lines: dict[str, Evidence
 
 
 def _number(text: str | None) -> float | None:
-    return float(text) if text and re.fullmatch(r"\d+(\.\d+)?", text) else None
+    return float(text) if text and re.fullmatch(r"-?\d+(\.\d+)?", text) else None

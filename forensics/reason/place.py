@@ -27,6 +27,8 @@ from forensics.model import (
 from forensics.reason.lives import SIGNALS, Draft, Fold, Placed, arguments, cascaded, end_of, fold
 from forensics.ruleset.schema import Profile, Rule, RuleSet
 
+STAYED_S = 60.0
+SHORT_S = 300.0
 KEPT_TEXT = 2000  # characters of a cited line
 SERVER_PARTS = (PartKind.SERVER, PartKind.JOURNAL_TEXT, PartKind.JOURNAL_JSON, PartKind.JOURNAL_EXPORT)
 
@@ -54,16 +56,16 @@ class Story:
         return [s for s in self.signals if s.life == self.issue.index and (not roles or s.role in roles)]
 
 
-def story_of(facts: Facts, rules: RuleSet, unit: str | None, *, at: float | None, live: bool, pick: Pick) -> Story:
+def story_of(facts: Facts, rules: RuleSet, unit: str | None, *, at: float | None, pick: Pick) -> Story:
     """Build the story of a unit out of the facts."""
     state = facts.units.get(unit) if unit else next(iter(facts.units.values()), None) if len(facts.units) == 1 else None
     profile = _profile(rules, facts, state)
     folded = fold(facts, rules, unit, profile.name if profile else None)
     if not folded.lives:
         folded.lives.append(Draft(index=0))
-    lives = tuple(_finish(d, folded, profile, state, facts, at=at, live=live) for d in folded.lives)
+    lives = tuple(_finish(d, folded, profile, state, facts) for d in folded.lives)
     issue = life_at_issue(lives, facts)
-    signals = tuple(s for p in folded.placed if (s := _signal(p, lives, rules, facts)) is not None)
+    signals = tuple(s for p in folded.placed if (s := _signal(p, lives)) is not None)
     return Story(
         facts=facts,
         rules=rules,
@@ -101,7 +103,7 @@ def _profile(rules: RuleSet, facts: Facts, state: UnitState | None) -> Profile |
     return rules.profile(best)
 
 
-def _finish(draft: Draft, folded: Fold, profile: Profile | None, state: UnitState | None, facts: Facts, *, at: float | None, live: bool) -> Life:
+def _finish(draft: Draft, folded: Fold, profile: Profile | None, state: UnitState | None, facts: Facts) -> Life:
     last = draft.index == len(folded.lives) - 1
     placed = [p for p in folded.placed if p.life == draft.index]
     if last and state is not None:
@@ -253,9 +255,18 @@ def life_at_issue(lives: tuple[Life, ...], facts: Facts) -> Life:
         if before:
             return before[-1]
     for life in reversed(lives):
-        if failed(life) or (life.ready and life.end.kind is EndKind.NONE):
+        if failed(life) or (life.ready and life.end.kind is EndKind.NONE and _stayed(life, lives)):
             return life
     return lives[-1]
+
+
+def _stayed(life: Life, lives: tuple[Life, ...]) -> bool:
+    """A life that has just become ready after short failed ones has not shown yet that it stays."""
+    before = lives[life.index - 1] if life.index else None
+    if before is None or not failed(before) or before.lived_s is None or before.lived_s > SHORT_S:
+        return True
+    since = life.ready_at if life.ready_at is not None else life.started_at
+    return since is None or life.last_at is None or life.last_at - since >= STAYED_S
 
 
 def _pid(placed: Placed) -> int | None:
@@ -268,7 +279,7 @@ def evidence(record: Record, rule: str | None = None, role: Role | None = None) 
     return Evidence(source=record.source, line=record.line_no, text=record.text[:KEPT_TEXT], at=record.at, rule=rule, role=role)
 
 
-def _signal(placed: Placed, lives: tuple[Life, ...], rules: RuleSet, facts: Facts) -> Signal | None:
+def _signal(placed: Placed, lives: tuple[Life, ...]) -> Signal | None:
     rule = placed.rule
     if rule is None:
         return None

@@ -82,6 +82,7 @@ class Startup:
     def _begin(self, phase: Phase, rank: str, record: Record) -> None:
         index = self.open_of.get(rank)
         if index is not None and self.spans[index].phase is phase:
+            self.spans[index] = replace(self.spans[index], took_s=None)  # begun again: a second capture right after the first
             return
         if self.ready and phase in (Phase.BIND, Phase.WARMUP):
             return  # said after the line that the profile takes for readiness: nothing goes back

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from forensics import clock
 from forensics.model import Cause, ClientView, Direction, EndBy, EndKind, Health, Life, Phase, Pick, Warn
+from forensics.reason.advice import filled
 from forensics.reason.client import false_ready
 from forensics.reason.known import KnownFacts
-from forensics.reason.place import Story
+from forensics.reason.place import Story, failed
 from forensics.reason.verdict import Verdict
 
 
@@ -61,15 +62,17 @@ def headline(story: Story, known: KnownFacts, verdict: Verdict, client: ClientVi
         return f"{name} was stopped" + (f" after {clock.span(life.lived_s)}" if life.lived_s is not None else "") + ", not a crash"
     if verdict.cause in (Cause.STARTUP_RACE, Cause.STARTUP_HANG):
         return _starting(story, name, client, verdict)
-    ended = life.end.kind not in (EndKind.NONE,) and life.alive is not True
+    ended = life.end.kind is not EndKind.NONE and life.alive is not True
     if ended:
         return f"{name} {_died(life)}: {why}"
     return f"{name}: {why}"
 
 
 def _why(verdict: Verdict, known: KnownFacts, direction: Direction | None) -> str:
-    says = verdict.rule.says.strip().rstrip(".") if verdict.rule and verdict.rule.says else _plain(verdict.cause, known.story.issue)
-    says = " ".join(says.split())
+    plain = _plain(verdict.cause, known.story.issue)
+    said = filled(verdict.rule.says, verdict.signals[0].captures, known) if verdict.rule and verdict.signals else None
+    # what ended it is in the life, and more exact there than in a rule for all signals
+    says = plain if not said or (verdict.by == "mechanism" and plain != str(verdict.cause)) else " ".join(said.split()).rstrip(".")
     if direction is Direction.REBALANCE:
         says += "; the attempt beside it failed the other way, so no value in between fits either"
     return says
@@ -78,8 +81,12 @@ def _why(verdict: Verdict, known: KnownFacts, direction: Direction | None) -> st
 def _plain(cause: Cause, life: Life) -> str:
     end = life.end
     if cause is Cause.SIGNAL_DEATH and end.signal:
-        who = "" if end.by is EndBy.UNKNOWN else f" sent by {end.by}"
-        return f"killed by {end.signal}{who or ', by whom is not known'}"
+        who = {
+            EndBy.UNKNOWN: ", by whom is not known",
+            EndBy.ITSELF: ", its own doing",
+            EndBy.OPERATOR: ", sent through systemd on somebody's request",
+        }.get(end.by, f" by {end.by}")
+        return f"killed by {end.signal}{who}"
     if cause is Cause.EXIT_CODE_DEATH and end.status is not None:
         return f"it left with exit status {end.status}, and no line says why"
     plain = {
@@ -136,6 +143,12 @@ def warnings(story: Story, known: KnownFacts, pick: Pick) -> tuple[Warn, ...]:
         found.append(Warn(kind="false-ready", text="the ready line was printed although the port belongs to another process"))
     for problem in story.facts.problems[:5]:
         found.append(Warn(kind="unread", text=f"{problem.source}{f':{problem.line}' if problem.line else ''}: {problem.text}"))
+    before = [x for x in story.lives[: story.issue.index] if failed(x)]
+    if before and not failed(story.issue) and story.issue is story.lives[-1]:
+        last = before[-1]
+        when = f", the last at {clock.iso(last.ended_at)}" if last.ended_at is not None else ""
+        count = "one earlier life" if len(before) == 1 else f"{len(before)} earlier lives"
+        found.append(Warn(kind="earlier-failures", text=f"{count} of the unit failed{when}; this is about the present one"))
     if story.issue is not story.lives[-1]:
         found.append(Warn(kind="earlier-life", text="the diagnosis is about an earlier life of the unit; it has been started again since"))
     return tuple(dict.fromkeys(found))

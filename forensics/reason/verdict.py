@@ -74,7 +74,10 @@ def decide(story: Story, signals: Sequence[Signal]) -> Verdict:
     roots = [s for s in roots if s.cause is not Cause.OPERATOR_STOP or not failed(story.issue)]
     if certain or roots:
         return _verdict(story, certain or roots, "root")
-    mechanisms = [s for s in mine if s.role is Role.MECHANISM]
+    # a loop is the history of the unit: no reason against a life that became ready and stays
+    stands = story.issue.alive is True or (story.issue.ready and story.issue.end.kind is EndKind.NONE)
+    whens = {r.id for r in story.rules.rules if r.when}
+    mechanisms = [s for s in mine if s.role is Role.MECHANISM and not (stands and s.rule in whens)]
     states = [s for s in mine if s.role is Role.STATE and s.cause is not Cause.HEALTHY and _can_explain(story, s)]
     if mechanisms and story.issue.alive is not True:
         mechanisms.sort(key=lambda s: (_mechanism_rank(s), s.order))
@@ -85,11 +88,11 @@ def decide(story: Story, signals: Sequence[Signal]) -> Verdict:
     if states:
         states.sort(key=lambda s: (not s.certain, s.order))
         return _verdict(story, states, "state")
-    if mechanisms:
-        return _verdict(story, mechanisms, "mechanism")
     healthy = [s for s in mine if s.cause is Cause.HEALTHY and s.certain]
     if healthy:
         return Verdict(cause=Cause.HEALTHY, status=None, signals=tuple(healthy), by="health")
+    if mechanisms:
+        return _verdict(story, mechanisms, "mechanism")
     state = story.state
     if state is not None and state.active == "inactive" and state.load == "loaded" and state.result in (None, "success"):
         # systemd forgets how a unit that is not enabled was stopped, but it keeps a failure
@@ -100,7 +103,12 @@ def decide(story: Story, signals: Sequence[Signal]) -> Verdict:
 
 def _can_explain(story: Story, signal: Signal) -> bool:
     """A refused request, however loud, is no reason for a life that ended by itself."""
-    return signal.cause not in HARMLESS or not (failed(story.issue) or any(True for _ in story.of_issue(Role.CASCADE)))
+    if signal.cause not in HARMLESS:
+        return True
+    content = [b for b in story.facts.benches if b.ok and not b.failed and not b.errors]
+    if content and signal.record is not None and signal.record.origin is Origin.SERVER:
+        return False  # somebody else's bad requests: the client in question was answered
+    return not (failed(story.issue) or any(True for _ in story.of_issue(Role.CASCADE)))
 
 
 def ranked(story: Story, roots: Sequence[Signal]) -> list[Signal]:
@@ -184,7 +192,7 @@ def _ended(story: Story) -> Verdict | None:
     if cause is Cause.SIGNAL_DEATH and end.by is EndBy.ITSELF and any(s.role is Role.CASCADE for s in story.of_issue()):
         return None
     lines = tuple(
-        Evidence(source=story.state.source, line=n, text=t) for key, (n, t) in story.state.lines.items() if key in ("active", "process", "main", "duration")
+        Evidence(source=story.state.line_sources.get(key, story.state.source), line=n, text=t) for key, (n, t) in story.state.lines.items() if key in ("active", "process", "main", "duration")
     ) if story.state else ()
     signal = Signal(rule="", role=Role.MECHANISM, cause=cause, life=story.issue.index, phase=story.issue.phase, at=story.issue.ended_at, lines=lines)
     status = Status.ESTABLISHED if end.kind in (EndKind.OOM_KILL, EndKind.WATCHDOG) and end.result else Status.SUPPORTED

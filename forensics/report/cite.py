@@ -10,7 +10,7 @@ from enum import Enum
 from typing import Any, NamedTuple
 
 from forensics import clock
-from forensics.model import Advice, Diagnosis, Direction, End, EndBy, EndKind, Evidence, Life, Phase, PhaseSpan
+from forensics.model import Advice, ClientView, Diagnosis, Direction, End, EndBy, EndKind, Evidence, Life, Phase, PhaseSpan
 
 ELLIPSIS = "…"
 
@@ -109,11 +109,14 @@ def wrapped(text: str, columns: int, max_lines: int = 0) -> list[str]:
 
 
 def _head(word: str, columns: int) -> str:
+    """As much of ``word`` as fits, broken behind a separator where there is one in the second half."""
     used = 0
     for index, char in enumerate(word):
         used += display_width(char)
         if used > columns:
-            return word[: max(index, 1)]
+            head = word[: max(index, 1)]
+            last = max(head.rfind(mark) for mark in ",;/&|")
+            return head[: last + 1] if last > len(head) // 2 else head
     return word
 
 
@@ -184,6 +187,15 @@ def flag_change(advice: Advice) -> str:
 def number(value: float | str) -> str:
     """A figure as a person would type it."""
     return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def requests(client: ClientView) -> str:
+    """How many were refused: ``9 of 9 requests refused``."""
+    if client.refused:
+        return f"{client.refused} of {client.asked} requests refused" if client.asked is not None else f"{client.refused} requests refused"
+    if client.asked is None:
+        return ""
+    return f"{client.asked} requests{', none refused' if client.refused == 0 else ''}"
 
 
 def way(direction: Direction | None) -> str:

@@ -108,11 +108,7 @@ def _client(d: Diagnosis) -> str:
     if c is None:
         return ""
     parts = [
-        f"{c.refused} of {c.asked} requests refused"
-        if c.refused is not None and c.asked is not None
-        else f"{c.refused} requests refused"
-        if c.refused is not None
-        else "",
+        cite.requests(c),
         f"first error {cite.stamp(c.first_error_at)}" if c.first_error_at is not None else "",
         f"last error {cite.stamp(c.last_error_at)}" if c.last_error_at is not None else "",
         f"{cite.took(c.early_s)} too early" if c.early_s is not None else "",

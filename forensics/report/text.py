@@ -18,6 +18,7 @@ _MAX_PLACE = 30  # columns for "source:line"
 _ROOT_LINES, _OTHER_LINES = 3, 2  # lines that a root's text may take, and another's
 _MAX_LIVES = 6
 _MAX_OTHERS = 6
+_MAX_REASONS, _MAX_REASON = 2, 160  # of a cause that is only possible: how many, and columns of each
 
 _BOLD, _RED, _GREEN, _YELLOW, _CYAN, _DIM = "1", "31", "32", "33", "36", "2"
 Paint = Callable[[str, str], str]
@@ -79,7 +80,7 @@ def _summary(d: Diagnosis, width: int, paint: Paint) -> list[str]:
     own = _own(d)
     rows = [
         ("cause", _cause(d)),
-        *(("why" if not i else "", reason) for i, reason in enumerate(own.for_ if own else ())),
+        *(("why" if not i else "", reason) for i, reason in enumerate(_reasons(d, own.for_) if own else ())),
         *(("but" if not i else "", reason) for i, reason in enumerate(own.against if own else ())),
         ("end", _end(d)),
         ("life", _life(d)),
@@ -88,6 +89,12 @@ def _summary(d: Diagnosis, width: int, paint: Paint) -> list[str]:
         ("where", _place(d)),
     ]
     return _labelled([row for row in rows if row[1]], width, paint)
+
+
+def _reasons(d: Diagnosis, said: Sequence[str]) -> list[str]:
+    """The first reason, and those that do not merely cite a line that stands under EVIDENCE."""
+    cited = tuple(f"{cite.where(e)} " for e in d.evidence)
+    return [reason for index, reason in enumerate(said) if not index or not reason.startswith(cited)]
 
 
 def _own(d: Diagnosis) -> Hypothesis | None:
@@ -138,11 +145,7 @@ def _client(d: Diagnosis) -> str:
     c = d.client
     if c is None:
         return ""
-    parts = []
-    if c.refused is not None:
-        parts.append(f"{c.refused} of {c.asked} requests refused" if c.asked is not None else f"{c.refused} requests refused")
-    elif c.asked is not None:
-        parts.append(f"{c.asked} requests")
+    parts = [cite.requests(c)]
     if c.first_error_at is not None:
         last = f" to {_clock(c.last_error_at, c.first_error_at)}" if c.last_error_at is not None and c.last_error_at != c.first_error_at else ""
         parts.append(f"{_clock(c.first_error_at, d.started_at or c.first_error_at)}{last}")
@@ -150,7 +153,7 @@ def _client(d: Diagnosis) -> str:
         parts.append(f"{cite.took(c.early_s)} too early")
     if c.wasted_s is not None:
         parts.append(f"went on for {cite.took(c.wasted_s)} after the death")
-    text = ", ".join(parts)
+    text = ", ".join(part for part in parts if part)
     return f"{c.tool}: {text}" if c.tool and text else text
 
 
@@ -242,7 +245,10 @@ def _others(d: Diagnosis) -> list[Hypothesis]:
 
 
 def _for(hypothesis: Hypothesis) -> str:
-    parts = [str(hypothesis.status) if hypothesis.status is not Status.POSSIBLE else "", "; ".join(hypothesis.for_)]
+    shown = [cite.cut(reason, _MAX_REASON) for reason in hypothesis.for_[:_MAX_REASONS]]
+    if more := len(hypothesis.for_) - len(shown):
+        shown.append(f"and {more} more")
+    parts = [str(hypothesis.status) if hypothesis.status is not Status.POSSIBLE else "", "; ".join(shown)]
     if hypothesis.against:
         parts.append(f"against it: {'; '.join(hypothesis.against)}")
     if hypothesis.missing:
@@ -272,11 +278,13 @@ def _timeline(d: Diagnosis, width: int) -> list[str]:
 
 def _actions(d: Diagnosis, width: int, paint: Paint) -> list[str]:
     lines = []
+    told: set[str] = set()
     for number, advice in enumerate(d.advice, 1):
         lead = f"{number}. "
         for index, line in enumerate(cite.wrapped(cite.advice_line(advice), width - len(_INDENT) - len(lead))):
             lines.append(f"{_INDENT}{lead if not index else ' ' * len(lead)}{line}")
-        if advice.command:
+        if advice.command and advice.command not in told:
+            told.add(advice.command)
             lines.append(f"{_INDENT}{' ' * len(lead)}{paint('$ ' + advice.command, _CYAN)}")  # never wrapped: it is there to be copied
     return lines
 
@@ -323,7 +331,7 @@ def _table(rows: Sequence[Sequence[str]], align: str = "") -> list[str]:
 def _labelled(rows: Sequence[tuple[str, str]], width: int, paint: Paint) -> list[str]:
     lines = []
     for label, text in rows:
-        for index, line in enumerate(cite.wrapped(text, width - len(_INDENT) - 8)):
+        for index, line in enumerate(cite.wrapped(text, width - len(_INDENT) - 8, 3)):
             shown = f"{label if not index else '':<8}"
             lines.append(f"{_INDENT}{paint(shown, _DIM)}{paint(line, _BOLD) if label == 'cause' else line}")
     return lines

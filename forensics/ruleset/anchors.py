@@ -21,12 +21,13 @@ LEAST = 4  # letters and signs of an anchor
 _LEAST_WORD = 3
 _DIGITS = frozenset(range(48, 58))
 _WORD = re.compile("[a-z_]+")
+_LATE_FLAGS = re.compile(r"[^\\]\(\?[aiLmsux]+\)")
 _REPEATS = frozenset({"MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"})
 _CATEGORIES = {
     "CATEGORY_DIGIT": r"\d", "CATEGORY_NOT_DIGIT": r"\D", "CATEGORY_SPACE": r"\s", "CATEGORY_NOT_SPACE": r"\S", "CATEGORY_WORD": r"\w", "CATEGORY_NOT_WORD": r"\W",
 }  # fmt: skip
-# what json would escape, so that an anchor is also found in a line that is still json
-_BREAKS = frozenset(map(ord, '"\\\x7f')) | frozenset(range(32))
+# lower case and no digits, as the scan has its lines; nothing that json would escape, so that an anchor is also found in a line that is still json
+_PLAIN = {code: "" if code in _DIGITS else chr(code).lower() for code in range(32, 127) if chr(code) not in '"\\'}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -40,47 +41,37 @@ class Anchor:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Shape:
-    """What is known of an expression.
-
-    ``figures`` are its texts with certain digits, each digit as 0 (``" 000"`` for ``" 404"`` and for ``" 40[13]"``): where such a text stands in a line (all
-    digits as 0), its digits matter; others may be exchanged and nothing changes. None: which digits matter cannot be told.
-    """
+    """What is known of an expression."""
 
     error: str | None = None
     error_at: int = 0  # offset into the expression
     groups: frozenset[str] = frozenset()
     anchors: tuple[Anchor, ...] = ()
-    figures: tuple[str, ...] | None = None
     tree: Any = None
 
 
 @lru_cache(maxsize=8192)  # the loader asks to check it, the scan to use it
 def shape(pattern: str) -> Shape:
     """Read an expression; a wrong one gives a shape with ``error``."""
+    late = _LATE_FLAGS.search(pattern)
+    if late is not None:  # Python 3.10 only warns
+        return Shape(error="global flags not at the start of the expression", error_at=late.start() + 1)
     try:
         tree = _parser.parse(pattern)
     except re.error as error:
         return Shape(error=error.msg, error_at=error.pos or 0)
     except (OverflowError, RecursionError) as error:
         return Shape(error=str(error))
-    for op, value in nodes(tree):
-        if op in ("ASSERT", "ASSERT_NOT") and value[0] < 0:
-            least, most = value[1].getwidth()
-            if least != most:
-                return Shape(error="look-behind requires fixed-width pattern")
-    return Shape(
-        groups=frozenset(tree.state.groupdict),
-        anchors=tuple(_anchor(text) for text in sorted(_best(_needs(tree)))),
-        figures=_figures(tree),
-        tree=tree,
-    )
+    if "(?<" in pattern and any(op in ("ASSERT", "ASSERT_NOT") and value[0] < 0 and len(set(value[1].getwidth())) > 1 for op, value in nodes(tree)):
+        return Shape(error="look-behind requires fixed-width pattern")
+    return Shape(groups=frozenset(tree.state.groupdict), anchors=tuple(_anchor(text) for text in sorted(_best(_needs(tree)))), tree=tree)
 
 
 def nodes(tree: Any) -> Iterator[tuple[str, Any]]:
     """All nodes of a parsed expression, outer ones first, as (name of the operation, its arguments)."""
     for op, value in tree:
-        yield str(op), value
-        for inner in parts(str(op), value):
+        yield op.name, value
+        for inner in parts(op.name, value):
             yield from nodes(inner)
 
 
@@ -111,13 +102,13 @@ def accepts(op: str, value: Any, char: int) -> bool:
         return True
     negated = False
     for item, what in value:
-        name = str(item)
+        name = item.name
         if name == "NEGATE":
             negated = True
         elif (name == "LITERAL" and what == char) or (name == "RANGE" and what[0] <= char <= what[1]):
             return not negated
         elif name == "CATEGORY":
-            category = _CATEGORIES.get(str(what))
+            category = _CATEGORIES.get(what.name)
             if category is None or (re.match(category, chr(char)) is not None):
                 return not negated or category is None
     return negated
@@ -144,14 +135,15 @@ class _Runs:
             self.run = []
 
     def char(self, code: int) -> None:
-        if code in _BREAKS or code > 126:
+        char = _PLAIN.get(code)
+        if char is None:
             self.cut()
-        elif code not in _DIGITS:  # the scan's lines have lost theirs
-            self.run.append(chr(code).lower())
+        elif char:
+            self.run.append(char)
 
     def walk(self, tree: Any) -> None:
         for op_, value in tree:
-            op = str(op_)
+            op = op_.name
             if op == "LITERAL":
                 self.char(value)
             elif op == "IN":
@@ -168,7 +160,7 @@ class _Runs:
                 self.cut()
 
     def _one_of(self, items: Any) -> None:
-        codes = {value for op, value in items if str(op) == "LITERAL"}
+        codes = {value for op, value in items if op.name == "LITERAL"}
         if len(codes) == len(items) and len({chr(c).lower() for c in codes}) == 1:  # [Nn]
             self.char(min(codes))
         elif not _only_digits(items):
@@ -176,7 +168,7 @@ class _Runs:
 
     def _repeat(self, value: Any) -> None:
         least, most, inner = value
-        if len(inner) == 1 and str(inner[0][0]) == "IN" and _only_digits(inner[0][1]):
+        if len(inner) == 1 and inner[0][0].name == "IN" and _only_digits(inner[0][1]):
             return
         if least == 0:
             self.cut()
@@ -205,9 +197,13 @@ class _Runs:
 
 
 def _best(found: list[frozenset[str]]) -> frozenset[str]:
-    """The set whose worst member tells most; empty where none is good enough."""
-    good = [s for s in found if s and all(_worth(t) for t in s)]
-    return max(good, key=lambda s: (min(_worth(t) for t in s), -len(s)), default=frozenset())
+    """The set whose worst member tells most, a small one first; empty where none is good enough."""
+    best, most = frozenset[str](), (0, 0)
+    for texts in found:
+        worth = min(map(_worth, texts), default=0), -len(texts)
+        if worth[0] and worth > most:
+            best, most = texts, worth
+    return best
 
 
 def _worth(text: str) -> int:
@@ -230,15 +226,20 @@ def _anchor(text: str) -> Anchor:
 def _only_digits(items: Any) -> bool:
     """A class of ASCII digits; ``\\d`` is none, it takes those of all scripts."""
     for op, value in items:
-        if str(op) == "RANGE" and value[0] in _DIGITS and value[1] in _DIGITS:
+        if op.name == "RANGE" and value[0] in _DIGITS and value[1] in _DIGITS:
             continue
-        if str(op) == "LITERAL" and value in _DIGITS:
+        if op.name == "LITERAL" and value in _DIGITS:
             continue
         return False
     return True
 
 
-def _figures(tree: Any) -> tuple[str, ...] | None:
+def figures(tree: Any) -> tuple[str, ...] | None:
+    """The texts of a parsed expression that have certain digits, each digit as 0: ``" 000"`` for ``" 404"`` and for ``" 40[13]"``.
+
+    Where such a text stands in a line (all digits as 0), its digits matter; others may be exchanged and nothing changes.
+    None: which digits matter cannot be told.
+    """
     found = set(_digit_runs(tree))
     no_case = tree.state.flags & re.IGNORECASE or any(op == "SUBPATTERN" and value[1] & re.IGNORECASE for op, value in nodes(tree))
     if (found and no_case) or not all(_uniform(op, value) or (op == "IN" and _only_digits(value)) for op, value in nodes(tree)):
@@ -257,7 +258,7 @@ def _follow(tree: Any, before: tuple[str, bool], runs: list[str]) -> tuple[str, 
     """Go on with a run; the finished ones are added to ``runs``, the one at the end is returned."""
     run, certain = before
     for op_, value in tree:
-        op = str(op_)
+        op = op_.name
         if op == "LITERAL":
             run, certain = run + ("0" if value in _DIGITS else chr(value)), certain or value in _DIGITS
         elif op == "IN" and (_only_digits(value) or _any_digit(value)):
@@ -279,7 +280,7 @@ def _follow(tree: Any, before: tuple[str, bool], runs: list[str]) -> tuple[str, 
 
 def _any_digit(items: Any) -> bool:
     """``\\d``. That it takes digits of other scripts, too, is passed over: none stands beside a digit that matters."""
-    return len(items) == 1 and str(items[0][1]) == "CATEGORY_DIGIT"
+    return len(items) == 1 and getattr(items[0][1], "name", "") == "CATEGORY_DIGIT"
 
 
 def _uniform(op: str, value: Any) -> bool:
@@ -292,11 +293,11 @@ def _uniform(op: str, value: Any) -> bool:
         return True
     named: set[int] = set()
     for item, what in value:
-        name = str(item)
+        name = item.name
         if name == "LITERAL":
             named.add(what)
         elif name == "RANGE":
             named |= set(range(what[0], what[1] + 1)) & _DIGITS
-        elif name == "CATEGORY" and str(what) in ("CATEGORY_DIGIT", "CATEGORY_WORD", "CATEGORY_NOT_SPACE"):
+        elif name == "CATEGORY" and what.name in ("CATEGORY_DIGIT", "CATEGORY_WORD", "CATEGORY_NOT_SPACE"):
             named |= _DIGITS
     return len(named & _DIGITS) in (0, 10)

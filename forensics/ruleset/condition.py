@@ -20,7 +20,7 @@ _MAX_TEXT = 2000
 _COMPARE = ("==", "!=", "<=", ">=", "<", ">")
 # name → least and most number of arguments
 FUNCTIONS: Mapping[str, tuple[int, int]] = {"any": (1, 1), "count": (1, 1), "abs": (1, 1), "known": (1, 1), "min": (2, 9), "max": (2, 9)}
-_RESERVED = frozenset({"and", "or", "not", "in", "true", "false", "unknown"})
+RESERVED = frozenset({"and", "or", "not", "in", "true", "false", "unknown"})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyparsing as pp
 
-from forensics.ruleset.condition import _RESERVED, Binary, Call, Chain, Items, Literal, Name, Node, Not, fault
+from forensics.ruleset.condition import RESERVED, Binary, Call, Chain, Items, Literal, Name, Node, Not, fault
 
 _CONSTANTS: dict[str, object | None] = {"true": True, "false": False, "unknown": None}
 
@@ -76,7 +76,7 @@ def _word(text: str, loc: int, tokens: pp.ParseResults) -> Node:
     word = tokens[0]
     if word in _CONSTANTS:
         return Literal(value=_CONSTANTS[word], loc=loc)
-    if word in _RESERVED:
+    if word in RESERVED:
         raise pp.ParseException(text, loc, "reserved")
     return Name(name=word, loc=loc)
 

@@ -55,13 +55,13 @@ life.end.by              text    -      itself, a child, kernel, systemd, operat
 life.end.signal          text    -      SIGKILL, …
 life.end.status          number  -      exit status
 life.end.result          text    -      systemd's word
+life.port                number  -      where it listens: as it said, else as it was told, else the server's default
 life.phase               text    -      the start-up phase it is or ended in
 life.progress            number  share  done of the phase, 0 … 1
 life.progress_age_s      number  s      since the last sign of progress
 life.pids                list    -      process ids of the life
 life.server              text    -      kind of server: name of its profile
 life.version             text    -      version, or range of versions
-life.restarted_by        text    -      who started it: systemd, operator, boot, unknown
 client.asked             number  count  requests made
 client.ok                number  count  requests answered well
 client.failed            number  count  requests that failed
@@ -101,10 +101,10 @@ kernel.oom_in_life       bool    -      one of them is of the life
 kernel.xids              list    -      NVRM Xid numbers
 kernel.segfaults         list    -      pids of segmentation faults
 accept.by_width          table   -      acceptance length by width of the draft tree
-accept.narrow            number  tokens acceptance length at the narrowest width
-accept.wide              number  tokens acceptance length at the widest width
-accept.worst_len         number  tokens least acceptance length
-accept.best_len          number  tokens greatest acceptance length
+accept.narrow            number  share  right answers of the widest tree with a single branch, 0 … 1
+accept.wide              number  share  right answers of the widest tree, 0 … 1
+accept.worst_len         number  tokens acceptance length of the widest tree
+accept.best_len          number  tokens acceptance length of the widest single branch
 host.units               list    -      unit names of the host
 host.boots               list    -      boots in the evidence
 host.rebooted            bool    -      the machine went down within or at the end of the life

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
 from forensics.model import Frame, Hit, MarkKind, Origin, PartKind
-from forensics.ruleset.anchors import shape
+from forensics.ruleset.anchors import figures, shape
 from forensics.ruleset.index import DIGITS, Index
 from forensics.ruleset.schema import RuleSet
 
@@ -62,15 +62,27 @@ class _Item:
     line: str
     origin: Origin
     keep: int
-    figures: tuple[re.Pattern[bytes], ...] | None  # where in a shape digits matter; None: anywhere
     last_piece: bool
     limit: int
     compiled: re.Pattern[str] | None = None
+    figures: list[re.Pattern[bytes]] | None = None
+    any_digit: bool = False
 
     def search(self, text: str) -> re.Match[str] | None:
         if self.compiled is None:
             self.compiled = re.compile(self.line)
         return self.compiled.search(text)
+
+    def places(self, shape_: bytes) -> set[tuple[int, int]] | None:
+        """Where the digits of a line of this shape matter; None where that may be anywhere."""
+        if self.figures is None:
+            texts = figures(shape(self.line).tree)
+            self.any_digit = texts is None
+            self.figures = [re.compile(b"(?=(" + re.escape(text.encode()) + b"))") for text in texts or ()]  # they may overlap
+        if self.any_digit:
+            return None
+        spans = {found.span(1) for figure in self.figures for found in figure.finditer(shape_)}
+        return spans if len(spans) <= _MAX_PLACES else None
 
     def takes(self, origin: Origin) -> bool:
         return self.origin is Origin.ANY or origin is self.origin or (self.origin is Origin.SERVER and origin is Origin.ANY)
@@ -129,16 +141,8 @@ def _items(rules: RuleSet) -> Iterator[_Item]:
 
 
 def _item(id_: str, line: str, origin: Origin, keep: int, kind: MarkKind | None = None) -> _Item:
-    known = shape(line)
-    return _Item(
-        id=id_,
-        line=line,
-        origin=origin,
-        keep=keep,
-        figures=None if known.figures is None else tuple(_overlapping(text.encode()) for text in known.figures),
-        last_piece=kind is MarkKind.PROGRESS,
-        limit=_MAX_ARGUMENTS if kind is MarkKind.ARGUMENTS else MAX_TEXT,
-    )
+    limit = _MAX_ARGUMENTS if kind is MarkKind.ARGUMENTS else MAX_TEXT
+    return _Item(id=id_, line=line, origin=origin, keep=keep, last_piece=kind is MarkKind.PROGRESS, limit=limit)
 
 
 class _Known(NamedTuple):
@@ -194,10 +198,10 @@ class _Scan:
             if known is None:
                 self._open(block, i, numbers, line, shape_, found, opened)
                 continue
-            figures = b"".join([line[place] for place in known.places]) if known.places else b""
-            sure = known.outcomes.get(figures)
+            digits = b"".join([line[place] for place in known.places]) if known.places else b""
+            sure = known.outcomes.get(digits)
             if sure is None:
-                sure = self._decide(known, line, figures)
+                sure = self._decide(known, line, digits)
             for number in sure:
                 found.setdefault(number, []).append(i)
             for number in self._search(known, line, known.open) if known.open else ():
@@ -241,7 +245,7 @@ class _Scan:
         for number in numbers:
             item = self.items[number]
             if item.takes(frame.origin):
-                places = _places(item.figures, shape_)
+                places = item.places(shape_)
                 (open_ if places is None else steady).append(number)
                 spans |= places or set()
         ordered = tuple(slice(*span) for span in sorted(spans))
@@ -249,10 +253,10 @@ class _Scan:
         outcomes = {b"".join([line[place] for place in ordered]): outcome}
         self.shapes[shape_] = _Known(steady=tuple(steady), places=ordered, outcomes=outcomes, open=tuple(open_), start=start)
 
-    def _decide(self, known: _Known, line: bytes, figures: bytes) -> tuple[int, ...]:
+    def _decide(self, known: _Known, line: bytes, digits: bytes) -> tuple[int, ...]:
         outcome = tuple(self._search(known, line, known.steady))
         if len(known.outcomes) < _MAX_OUTCOMES:
-            known.outcomes[figures] = outcome
+            known.outcomes[digits] = outcome
             self.outcomes += 1
         return outcome
 
@@ -310,18 +314,6 @@ class _Scan:
 
 def _by_line(entry: tuple[int, int, Hit]) -> tuple[int, int]:
     return entry[0], entry[1]
-
-
-def _overlapping(text: bytes) -> re.Pattern[bytes]:
-    return re.compile(b"(?=(" + re.escape(text) + b"))")
-
-
-def _places(figures: tuple[re.Pattern[bytes], ...] | None, shape_: bytes) -> set[tuple[int, int]] | None:
-    """Where the digits of a shape matter; None where that is anywhere."""
-    if figures is None:
-        return None
-    spans = {found.span(1) for figure in figures for found in figure.finditer(shape_)}
-    return spans if len(spans) <= _MAX_PLACES else None
 
 
 def _raw(block: Block) -> Callable[[int], bytes]:

@@ -8,6 +8,8 @@ from typing import Any
 
 from forensics.model import Cause, Location, MarkKind, Origin, Phase, Role
 
+NOWHERE = Location("")
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sample:
@@ -56,7 +58,7 @@ class Rule:
     keep: int = 200  # first and last matches kept of each source
     hit: tuple[Sample, ...] = ()
     miss: tuple[Sample, ...] = ()
-    at: Location = Location("")
+    at: Location = NOWHERE
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -79,7 +81,7 @@ class Mark:
     keep: int = 200
     hit: tuple[Sample, ...] = ()
     miss: tuple[Sample, ...] = ()
-    at: Location = Location("")
+    at: Location = NOWHERE
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -94,7 +96,7 @@ class Figure:
     take: str = "last"
     hit: tuple[Sample, ...] = ()
     miss: tuple[Sample, ...] = ()
-    at: Location = Location("")
+    at: Location = NOWHERE
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -116,7 +116,7 @@ def test_run_diagnoses_a_failure_on_standard_error_and_keeps_the_exit_code(capfd
     assert main(["run", "--host", "gpu01", "--", "sh", "-c", "echo out; exit 7"], pipeline=fake) == 7
     out, err = capfd.readouterr()
     assert out == "out\n"
-    assert err.startswith("ddforensics: the command failed (exit code 7); looking at gpu01\nsglang-k26-ddtree.service has not crashed")
+    assert err.startswith("ddforensics: the command failed (exit code 7); looking at gpu01\n\nsglang-k26-ddtree.service has not crashed")
 
 
 def test_run_writes_a_post_mortem(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

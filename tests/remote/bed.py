@@ -73,11 +73,14 @@ class Host:
         """Take such a file away again."""
         (self.folder / "root" / path.lstrip("/")).unlink(missing_ok=True)
 
+    def journal(self, *matches: str) -> str:
+        """Messages of its journal, read from outside: no login is needed."""
+        argv = ["journalctl", "--no-pager", "-q", "-o", "cat", "-D", str(self.folder / "root/var/log/journal"), *matches]
+        return subprocess.run(argv, capture_output=True, text=True, errors="replace", timeout=60, check=False).stdout
+
     def logins(self) -> int:
-        """How often anybody has logged in over ssh, read from its journal without logging in."""
-        argv = ["journalctl", "--no-pager", "-q", "-o", "cat", "-D", str(self.folder / "root/var/log/journal"), "-t", "sshd", "-t", "sshd-session"]
-        done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False)
-        return done.stdout.count("Accepted publickey")
+        """How often anybody has logged in over ssh."""
+        return self.journal("-t", "sshd", "-t", "sshd-session").count("Accepted publickey")
 
     def state_of_things(self) -> dict[str, str]:
         """Files, unit states, processes and settings, but for what any login leaves (the journal, lastlog, its own session)."""
@@ -117,6 +120,13 @@ class Host:
             assert time.monotonic() < until, f"{unit} is {state}"
             time.sleep(0.2)
         return state
+
+    def wait_until(self, unit: str, says: str, *, times: int = 1, limit_s: float = 30.0) -> None:
+        """Wait until the unit's journal holds a text so many times."""
+        until = time.monotonic() + limit_s
+        while self.journal("-u", unit).count(says) < times:
+            assert time.monotonic() < until, f"{unit} never said {says!r}"
+            time.sleep(0.1)
 
 
 def boot(state: Path) -> Host:

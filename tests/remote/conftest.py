@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -24,13 +26,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def host() -> Iterator[bed.Host]:
     """One booted host for the whole run; its state folder, processes, namespace and cgroup are gone afterwards."""
-    why = bed.why_not()
-    if why and os.environ.get(REQUIRED) == "1":
-        pytest.fail(f"a test host is required here, and cannot be booted: {why}")
-    if why:
-        pytest.skip(f"no test host: {why}")
+    if why := bed.why_not():
+        without_host(why)
     state = Path(tempfile.mkdtemp(prefix="ddf-"))
     try:
-        yield bed.boot(state)
+        try:
+            booted = bed.boot(state)
+        except (RuntimeError, subprocess.TimeoutExpired) as error:
+            without_host(str(error))
+        yield booted
     finally:
         bed.down(state)
+
+
+def without_host(why: str) -> NoReturn:
+    """Skip, or fail where a host is required."""
+    if os.environ.get(REQUIRED) == "1":
+        pytest.fail(f"a test host is required here, and cannot be booted: {why}")
+    pytest.skip(f"no test host: {why}")

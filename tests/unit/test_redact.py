@@ -23,6 +23,7 @@ SURVIVES = [
     "http://127.0.0.1:30000/v1/models and postgresql://db:5432/x",
     "--add-bos-token true --api-key --port 30000",
     "commit 3f0c2b6d7e8a4c51b2d39a60f1e2c3d4 of task-scheduler-with-a-long-name",
+    "Environment: PWD=/root HOME=/root KEY=value cache key: 7, monkey=1",
     "basic configuration ok; bearer of bad news",
 ]
 
@@ -41,13 +42,17 @@ MASKED = [
     ('{"api_key": "abc", "port": 30000}', '"abc"'),
     ("PASSWORD=12345678 started", "12345678"),
     ("db password: hunter2;", "hunter2"),
+    ("docker run -e PGPASSWORD=hunter2 postgres", "hunter2"),
+    ("X-API-Key: 0123abc", "0123abc"),
+    ("GET /v1?token=abc123def&x=1", "abc123def"),
     ("git clone https://user:pa55word@example.com/x.git", "pa55word"),
     ("git clone https://0123456789abcdef0123456789abcdef@example.com/x.git", "0123456789abcdef"),
     ("redis://:pa55word@cache:6379/0", "pa55word"),
     ("pushed with ghp_0123456789abcdefghij0123456789abcdef", "0123456789abcdefghij"),
     ("jwt eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl", "eyJzdWIiOiIxIn0"),
     ("-----BEGIN RSA PRIVATE KEY-----\nMIIEow\nIBAAK\n-----END RSA PRIVATE KEY-----", "MIIEow"),
-    ("-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1r", "b3BlbnNzaC1r"),
+    ("-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQ==", "b3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQ"),
+    ("key=-----BEGIN PRIVATE KEY-----\\nMIIEow\\n-----END PRIVATE KEY-----", "MIIEow"),
 ]
 
 
@@ -78,6 +83,22 @@ def test_masking_twice_is_masking_once(text: str) -> None:
 def test_masking_a_masked_secret_changes_nothing(text: str) -> None:
     once = redact.secrets(text)
     assert redact.secrets(once) == once
+
+
+def test_a_private_key_in_a_journal_keeps_its_stamps_and_its_number_of_lines() -> None:
+    lines = [
+        "10:15:18 app[1]: -----BEGIN RSA PRIVATE KEY-----",
+        "10:15:18 app[1]: MIIEowIBAAK",
+        "10:15:18 app[1]: -----END RSA PRIVATE KEY-----",
+        "10:15:19 up",
+    ]
+    masked = redact.secrets("\n".join(lines)).split("\n")
+    assert masked == [lines[0], f"10:15:18 app[1]: {redact.MASK}", *lines[2:]]
+
+
+def test_a_message_that_names_the_marker_of_a_key_does_not_cost_the_log_behind_it() -> None:
+    text = "ssl: expected -----BEGIN PRIVATE KEY-----\nRuntimeError: Not enough memory.\nanother line\n"
+    assert redact.secrets(text) == text
 
 
 def test_bytes_that_are_no_text_pass_unchanged() -> None:

@@ -53,3 +53,40 @@ def test_of_a_text_whose_start_was_lost_the_half_line_goes(tmp_path: Path) -> No
     path.write_bytes(b"lf a line\nwhole\nlast\n")
     assert order.drop_first_line(path) == 10
     assert path.read_bytes() == b"whole\nlast\n"
+
+
+def stamps(data: bytes) -> list[int]:
+    return [int(line.partition(b"=")[2]) for line in data.split(b"\n") if line.startswith(b"__REALTIME_TIMESTAMP=")]
+
+
+def completed(folder: Path, kept: bytes, pieces: bytes) -> bytes:
+    (folder / "journal").write_bytes(kept)
+    (folder / "lives").write_bytes(pieces)
+    order.complete_export(folder / "journal", folder / "lives")
+    return (folder / "journal").read_bytes()
+
+
+MARK = b"\nDD_PIECE=1\n\n"
+
+
+def test_what_is_there_already_is_not_taken_twice(tmp_path: Path) -> None:
+    assert completed(tmp_path, REAL, REAL + MARK + REAL + MARK) == REAL
+
+
+def test_older_entries_come_before_in_the_order_of_time(tmp_path: Path) -> None:
+    entries = [entry(n, b"m%d" % n) for n in range(20)]
+    systemd = b"".join(entries[n] for n in (0, 9, 15))
+    life = b"".join(entries[1:6]) + entries[6][:30] + b"\n"
+    got = completed(tmp_path, b"".join(entries[12:]), systemd + MARK + life + MARK + b"".join(entries[2:5]) + MARK)
+    assert stamps(got) == [0, 1, 2, 3, 4, 5, 9, *range(12, 20)]
+
+
+def test_a_piece_that_ends_within_a_binary_value_costs_no_other_piece(tmp_path: Path) -> None:
+    cut = entry(2, b"one\ntwo\nthree\n" * 50)[:200]
+    got = completed(tmp_path, entry(9, b"x"), entry(0, b"a") + entry(1, b"b") + cut + MARK + entry(3, b"c") + entry(4, b"d") + MARK)
+    assert stamps(got) == [0, 1, 3, 9]
+
+
+@given(st.binary(max_size=400))
+def test_noise_is_no_entry_and_no_error(data: bytes) -> None:
+    assert sum(b - a for a, b in order.export_entries(data)) <= len(data)

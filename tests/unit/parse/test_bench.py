@@ -89,6 +89,14 @@ def test_few_shot_scores():
     assert run.metrics == {"accuracy": 0.125, "invalid": 0.91, "latency": 4.231, "output_throughput": 1203.123}
 
 
+def test_scores_of_an_evaluation_table():
+    (run,), _ = bench.read(
+        "|Tasks|Version|     Filter     |n-shot|  Metric   |   |Value |   |Stderr|\n|gsm8k|      3|flexible-extract|     5|exact_match|↑  |0.1230|±  |0.0091|\n"
+    )
+    assert run.metrics == {"exact_match": 0.123}
+    assert run.rows[0].line_no == 2
+
+
 @pytest.mark.parametrize(
     "text",
     [

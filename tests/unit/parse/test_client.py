@@ -119,9 +119,37 @@ def test_a_health_loop_that_was_answered_first():
     assert [(r.kind, r.offset_s) for r in run.rows] == [("ok", 0.0), ("refused", 10.0)]
 
 
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        ("[  12.5s] not ready yet: Connection refused", "refused"),
+        ("t=30s status 503", "http-503"),
+        ("30s: /v1/models 200", "ok"),
+        ("+30 s up", "ok"),
+        ("30 s 000", "other"),
+        ("30 s not ready", "not-ready"),
+        ("2026-05-09 10:15:18 200", "ok"),
+        ("2026-05-09T10:15:18Z [INFO] healthy", "ok"),
+        ("[10:15:18] code=502", "http-502"),
+        ("2026-05-09 10:15:18 503", "http-503"),
+    ],
+)
+def test_a_loop_may_say_it_in_a_word_or_a_bare_code(line, kind):
+    assert [row.kind for row in read(line).rows] == [kind]
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["2026-05-09 10:15:18 waiting until the server is healthy", "2026-05-09 10:15:18 512 prompts loaded", "30 s warm-up", "10:15:18 128 tokens"],
+)
+def test_a_loop_line_that_says_nothing_of_an_answer_is_no_attempt(line):
+    assert client.read(line)[0] is None
+
+
 def test_a_task_table_counts_rows():
     run = read_file("task-table.txt")
     assert (run.tool, run.asked, run.ok, run.failed, run.errors) == ("task table", 12, 0, 12, {"refused": 12})
+    assert read("[3/12] coding/03 | ERROR | Connection refused\n").errors == {"refused": 1}
     mixed = read("coding/01  OK  1.2s\ncoding/02  FAIL  wrong answer\ncoding/03  ERROR  HTTP Error 503: Service Unavailable\n")
     assert (mixed.asked, mixed.ok, mixed.errors) == (3, 1, {"other": 1, "http-503": 1})
 
@@ -196,3 +224,11 @@ def test_of_very_many_failures_the_first_and_last_are_kept_and_all_are_counted()
 def test_of_a_line_with_progress_bars_the_piece_that_tells_is_cited():
     run = read(" |   | 00:00 elapsed\r |##| 00:05 elapsed\rEndpoint is not ready. Error='Connection refused'\r |###| done\n")
     assert run.rows[0].text == "Endpoint is not ready. Error='Connection refused'"
+
+
+def test_task_lines_with_their_own_stamp_count_one_each() -> None:
+    text = "".join(f"2026-05-09 11:04:3{k} coding/{k:02d}  ERROR  URLError: <urlopen error [Errno 111] Connection refused>\n" for k in (1, 1, 2, 3))
+    run, problems = client.read(text, source="bench.txt")
+    assert run is not None
+    assert dict(run.errors) == {"refused": 4}
+    assert problems == ()

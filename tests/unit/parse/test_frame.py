@@ -212,7 +212,7 @@ def test_what_is_not_text_survives_as_replacement_characters(tmp_path: Path) -> 
 def test_keys_are_the_lines_without_digits_and_colours(tmp_path: Path) -> None:
     (block,) = blocks_of(written(tmp_path, "a 12 b\n\x1b[1;31mNot enough\x1b[0m memory 3\n\nlast", part=PartKind.SERVER))
     assert block.keys == [b"a  b", b"Not enough memory ", b"", b"last"]
-    assert block.line(0) == b"a 12 b"
+    assert block.raw(0) == b"a 12 b"
 
 
 # --------------------------------------------------------------------------- records and ends

@@ -172,6 +172,13 @@ def test_apparmors_label_does_not_change_lines_or_offsets(tmp_path: Path) -> Non
         assert raw[: frame.start].count(b"\n") == frame.line_no - 1
 
 
+@pytest.mark.parametrize("size", [10, 0x0A0A, 256, 0x0A00])
+def test_a_length_that_looks_like_a_line_feed_ends_no_entry(size: int, tmp_path: Path) -> None:
+    found = frames_of(written(tmp_path, entry(b"before") + entry(b"\x01" * size) + entry(b"after")))
+    assert [len(frame.text) for frame in found] == [6, size, 5]
+    assert len({frame.start for frame in found}) == 3
+
+
 @pytest.mark.parametrize("size", [5, 70_000, 1_500_000, 6_000_000])
 def test_a_huge_field_is_read_over_and_what_follows_is_right(size: int, tmp_path: Path) -> None:
     dump = field("COREDUMP", (b"\n\0=x" * (size // 4 + 1))[:size])
@@ -213,13 +220,13 @@ def test_blocks_of_a_large_export_agree_with_the_file(tmp_path: Path) -> None:
         assert raw.startswith(b"__CURSOR=", frame.start)
 
 
-def test_the_cheap_line_ends_with_the_message_and_begins_with_who_wrote_it() -> None:
+def test_the_raw_line_ends_with_the_message_and_begins_with_who_wrote_it() -> None:
     for form in ("json", "export"):
         for block in blocks_of(section_of(DATA / f"dirty-log.{form}.txt")):
             seen: dict[bytes, Frame] = {}
             for i in range(len(block.keys)):
-                line, frame = block.line(i), block.frame(i)
-                if line is None:
+                line, frame = block.raw(i), block.frame(i)
+                if not line:
                     continue
                 assert line.decode("utf-8", "replace").replace("\0", "\ufffd").endswith(frame.text)
                 other = seen.setdefault(line, frame)

@@ -138,6 +138,10 @@ def test_lines_that_a_service_made_up_stay_part_of_its_log(tmp_path: Path) -> No
     assert kinds(SERVER + fake + SERVER, tmp_path) == [K.SERVER]
 
 
+def test_the_last_line_of_a_journal_may_be_cut_off(tmp_path: Path) -> None:
+    assert kinds((JOURNAL * 40)[:-100], tmp_path) == [K.JOURNAL_TEXT]
+
+
 def test_a_large_file_is_known_by_its_head(tmp_path: Path) -> None:
     found = sniff.parts(written(tmp_path, JOURNAL * 40_000))
     assert [(part.kind, part.end, part.last_line) for part in found] == [(K.JOURNAL_TEXT, None, None)]

@@ -6,7 +6,25 @@ import dataclasses
 
 import pytest
 
-from forensics.model import Cause, Coverage, Diagnosis, Evidence, Health, Life, Phase, Role, Warn
+from forensics.model import (
+    Advice,
+    Cause,
+    ClientView,
+    Coverage,
+    Diagnosis,
+    Direction,
+    End,
+    EndBy,
+    EndKind,
+    Evidence,
+    Health,
+    Hypothesis,
+    Life,
+    Phase,
+    Role,
+    Status,
+    Warn,
+)
 from forensics.report import cite, text
 from tests.unit.report import example
 
@@ -125,3 +143,57 @@ def test_gaps_are_gathered_by_kind() -> None:
     }
     report = text.render(dataclasses.replace(BARE, coverage=coverage))
     assert report.endswith("GAPS IN THE EVIDENCE\n  not collected    kernel, gpu\n  as it was saved  journal, status\n")
+
+
+def test_a_command_that_two_actions_share_is_shown_once() -> None:
+    twice = (Advice(text="wait", command="ddforensics wait x"), Advice(text="then start", command="ddforensics wait x"))
+    assert text.render(dataclasses.replace(BARE, advice=twice)).count("$ ddforensics wait x") == 1
+
+
+def test_reasons_that_only_cite_the_evidence_again_are_left_out_but_for_the_first() -> None:
+    lines = tuple(Evidence(source="log", line=n, text=f"line {n}") for n in (1, 2))
+    own = Hypothesis(
+        cause=Cause.UNKNOWN, status=Status.POSSIBLE, for_=("log:1 line 1", "log:2 line 2", "two figures agree"), missing=("the kernel log",)
+    )
+    report = text.render(dataclasses.replace(BARE, evidence=lines, hypotheses=(own,)))
+    assert "  why     log:1 line 1\n          two figures agree\n" in report
+    assert "not known  the kernel log" in report
+
+
+def test_many_reasons_of_another_cause_are_shortened() -> None:
+    other = Hypothesis(cause=Cause.HOST_OOM, status=Status.SUPPORTED, for_=tuple(f"reason {n}" for n in range(5)), against=("no kernel line",))
+    report = text.render(dataclasses.replace(BARE, hypotheses=(other,)), width=120)
+    assert "host-oom  supported; reason 0; reason 1; and 3 more; against it: no kernel line" in report
+
+
+def test_how_many_requests_were_refused_is_told_in_words() -> None:
+    def shown(**client: int) -> str:
+        return text.render(dataclasses.replace(BARE, client=ClientView(tool="bench", **client)))
+
+    assert "bench: 3 of 9 requests refused" in shown(refused=3, asked=9)
+    assert "bench: 3 requests refused" in shown(refused=3)
+    assert "bench: 16 requests, none refused" in shown(refused=0, asked=16)
+
+
+@pytest.mark.parametrize(
+    ("end", "words"),
+    [
+        (End(kind=EndKind.EXIT, by=EndBy.ITSELF, status=1), "exited with status 1"),
+        (End(kind=EndKind.EXIT, by=EndBy.CHILD), "exited, a child's doing"),
+        (End(kind=EndKind.OOM_KILL, by=EndBy.KERNEL), "killed for want of memory (oom-kill), by the kernel"),
+        (End(kind=EndKind.TIMEOUT, by=EndBy.SYSTEMD), "timed out, by systemd"),
+        (End(kind=EndKind.WATCHDOG, by=EndBy.SYSTEMD), "killed by a watchdog, by systemd"),
+        (End(kind=EndKind.STOPPED, by=EndBy.OPERATOR), "stopped by the operator"),
+        (End(kind=EndKind.REBOOT), "the machine rebooted"),
+        (End(kind=EndKind.SIGNAL, signal="SIGSEGV"), "killed by SIGSEGV, by whom is not known"),
+        (End(kind=EndKind.UNKNOWN), "ended, how is not known"),
+        (End(kind=EndKind.NONE), ""),
+    ],
+)
+def test_an_end_is_told_in_words(end: End, words: str) -> None:
+    assert cite.ended(end) == words
+
+
+def test_an_action_without_words_tells_the_flag() -> None:
+    assert cite.advice_line(Advice(text="", flag="--tp", to=8.0)) == "--tp: to 8"
+    assert cite.advice_line(Advice(text="more GPUs", flag="--tp", direction=Direction.RAISE, from_="4", to="8")) == "more GPUs [--tp: raise, 4 → 8]"

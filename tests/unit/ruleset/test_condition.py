@@ -157,9 +157,10 @@ def test_what_is_nested_too_deeply_or_too_long_is_refused_and_not_followed(text:
 @given(st.text(alphabet="abcdeiklnotrfxpé.'\"()[]<>=!+-*/,0123456789 \n", max_size=60))
 def test_any_text_is_read_or_refused(text: str) -> None:
     try:
-        assert parse(text).evaluate(FACTS.get) in (True, False, None)
-    except RuleError as error:
-        assert "^" in error.text
+        truth = parse(text).evaluate(FACTS.get)
+    except RuleError:
+        return
+    assert truth in (True, False, None)
 
 
 def test_a_rule_set_without_conditions_does_not_import_pyparsing() -> None:

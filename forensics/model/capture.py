@@ -1,0 +1,171 @@
+"""What was collected and its lines: targets, sections, captures, frames, hits and records. Nothing here is parsed or judged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+from forensics.model.vocabulary import Coverage, Origin, PartKind, Word
+
+
+class Location(NamedTuple):
+    """A place in a file that a person wrote; line and col count from 1, 0 is unknown."""
+
+    path: str
+    line: int = 0
+    col: int = 0
+
+    def __str__(self) -> str:
+        text = self.path
+        if self.line:
+            text += f":{self.line}"
+            if self.col:
+                text += f":{self.col}"
+        return text
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Problem:
+    """Something in the evidence that could not be read; the rest was. ``line`` counts from 1, 0 is the whole source."""
+
+    source: str
+    line: int = 0
+    text: str
+
+
+class TargetKind(Word):
+    SSH = "ssh"
+    LOCAL = "local"
+    FILES = "files"
+    BUNDLE = "bundle"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Target:
+    """Where to look. ``name`` is what the user typed; ``paths`` holds files or the folder, ``-`` is standard input."""
+
+    kind: TargetKind
+    name: str
+    host: str | None = None
+    paths: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Section:
+    """One answer: the bytes of one command or file, on disk, read by ``chunks`` and never whole.
+
+    ``cut`` is how many bytes are missing (-1: some, number unknown). ``stderr`` is at most 2 KiB.
+    """
+
+    name: str
+    path: Path
+    argv: str = ""
+    exit_code: int | None = None
+    took_s: float | None = None
+    cut: int = 0
+    coverage: Coverage = Coverage.READ
+    stderr: str = ""
+    part: PartKind | None = None  # None: to be recognised by its content
+
+    def size(self) -> int:
+        """Bytes on disk."""
+        return self.path.stat().st_size
+
+    def chunks(self, max_bytes: int = 1 << 20) -> Iterator[bytes]:
+        """Yield the bytes in pieces of at most ``max_bytes``."""
+        with self.path.open("rb") as stream:
+            while piece := stream.read(max_bytes):
+                yield piece
+
+    def head(self, max_bytes: int = 1 << 16) -> bytes:
+        """The first bytes, for recognising and for small answers."""
+        with self.path.open("rb") as stream:
+            return stream.read(max_bytes)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Pick:
+    """Which unit is meant and why. ``how``: asked · mistyped · failed · restarting · starting · profile · evidence · none."""
+
+    asked: str | None = None
+    unit: str | None = None
+    how: str = "none"
+    why: str = ""
+    distance: int = 0
+    candidates: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Capture:
+    """All that was collected from one target. ``offset_s`` is the host's clock minus ours."""
+
+    target: Target
+    sections: tuple[Section, ...]
+    host: str | None = None
+    at: float | None = None
+    offset_s: float | None = None
+    took_s: float | None = None
+    pick: Pick = field(default_factory=Pick)
+    problems: tuple[Problem, ...] = ()
+    bench_window: tuple[float, float] | None = None  # by the host's clock: when a client's output came that has no times of its own
+
+    def section(self, name: str) -> Section | None:
+        """The section of that name, or None."""
+        return next((s for s in self.sections if s.name == name), None)
+
+
+class Frame(NamedTuple):
+    """One line that a rule might want, with its wrappers and prefixes taken off. Made for candidates only, never for every line.
+
+    ``stamp`` and ``inner`` are the outermost and the server's own time as written, not parsed. ``text`` is the message alone.
+    A continuation line carries the stamp, pid and rank of the record it belongs to.
+    """
+
+    source: str
+    line_no: int  # of the section, from 1
+    start: int  # byte offset of the line in the section
+    text: str
+    origin: Origin = Origin.ANY
+    continuation: bool = False
+    stamp: str = ""
+    inner: str = ""
+    ident: str = ""
+    pid: int | None = None
+    rank: str = ""
+    host: str = ""
+    fields: Mapping[str, str] = {}  # trusted journal fields, where the format has them
+
+
+class Hit(NamedTuple):
+    """A rule matched a line. Nothing is known yet about its life, phase or time."""
+
+    rule: str
+    frame: Frame
+    captures: Mapping[str, str]
+
+
+class Record(NamedTuple):
+    """A line with its time read: made for hits, first and last lines only."""
+
+    at: float | None
+    source: str
+    line_no: int
+    text: str
+    origin: Origin
+    pid: int | None = None
+    ident: str = ""
+    rank: str = ""
+    priority: int | None = None
+    boot: str = ""
+    invocation: str = ""
+    unit: str = ""
+    transport: str = ""
+
+
+class Seen(NamedTuple):
+    """A hit together with the record of its line."""
+
+    hit: Hit
+    record: Record

@@ -1,0 +1,191 @@
+"""What parsing makes of a capture: unit states, client runs, sockets, probes, and all of them together. Nothing here is judged."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from forensics.model.capture import Problem, Record, Seen
+from forensics.model.vocabulary import Coverage, PartKind
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class UnitState:
+    """What systemd says of a unit, from show, status and is-active together; None is not known."""
+
+    name: str
+    load: str | None = None  # loaded, not-found, masked, bad-setting
+    active: str | None = None  # active, inactive, failed, activating, deactivating, reloading
+    sub: str | None = None
+    result: str | None = None
+    main_code: str | None = None  # exited, killed, dumped
+    main_status: int | None = None  # exit status or signal number
+    signal: str | None = None  # SIGKILL
+    main_pid: int | None = None
+    since: float | None = None
+    ago_s: float | None = None
+    started_at: float | None = None
+    exited_at: float | None = None
+    duration_s: float | None = None
+    restarts: int | None = None
+    memory_peak_gib: float | None = None
+    memory_max_gib: float | None = None
+    argv: tuple[str, ...] = ()
+    fragment: str | None = None
+    description: str | None = None
+    source: str = ""
+    lines: Mapping[str, tuple[int, str]] = field(default_factory=dict)  # what says so: active/duration/process/missing → (line, text)
+    line_sources: Mapping[str, str] = field(default_factory=dict)  # after a merge: key of lines → the source it is in
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BenchRow:
+    """One line of client output that counts, so that it can be cited."""
+
+    line_no: int
+    text: str
+    kind: str = ""  # of an attempt: refused, reset, timed-out, dns, tls, too-long, http-404, …, not-ready, other, ok; of a printed figure: empty
+    at: float | None = None
+    offset_s: float | None = None
+    metric: str = ""  # the name in BenchRun.metrics whose figure this line prints
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Matrix:
+    """One measured configuration of a benchmark: tree width against what came out."""
+
+    line_no: int
+    text: str
+    label: str
+    topk: int | None = None
+    budget: int | None = None
+    accept_len: float | None = None
+    correct: float | None = None  # share of right answers, 0…1 (coding pass, accuracy or greedy match)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BenchRun:
+    """What a client saw. ``asked``/``ok``/``failed`` are None where the output does not say."""
+
+    source: str
+    tool: str
+    first_at: float | None = None
+    last_at: float | None = None
+    span_s: float | None = None  # of a relative clock ("600 s unhealthy …"): last minus first
+    asked: int | None = None
+    ok: int | None = None
+    failed: int | None = None
+    errors: Mapping[str, int] = field(default_factory=dict)
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    host: str | None = None
+    port: int | None = None
+    path: str | None = None
+    rows: tuple[BenchRow, ...] = ()
+    matrix: tuple[Matrix, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Asked:
+    """A command in a pasted terminal (or of the collector) and whether it answered anything."""
+
+    source: str
+    line_no: int
+    command: str
+    unit: str | None = None
+    empty: bool = False
+    filtered: bool = False  # a grep or -g stood behind it
+    text: str = ""  # its first line of answer
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Listener:
+    """A listening TCP socket."""
+
+    port: int
+    address: str = ""
+    pid: int | None = None
+    process: str = ""
+    line_no: int = 0
+    text: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Probe:
+    """An answer of a health endpoint asked from inside the host. ``code`` 0: refused, -1: no answer in time, None: could not ask."""
+
+    port: int
+    path: str
+    code: int | None
+    line_no: int = 0
+    text: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GpuProcess:
+    """A process that holds memory of a GPU, as nvidia-smi lists it."""
+
+    pid: int
+    name: str = ""
+    used_gib: float | None = None
+    gpu: str = ""  # index, uuid or bus id, as listed
+    line_no: int = 0
+    text: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Boot:
+    """One boot of the machine that the journal knows; index 0 is the current one, -1 the one before."""
+
+    index: int
+    boot_id: str
+    first_at: float | None = None
+    last_at: float | None = None
+    line_no: int = 0
+    text: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Gpu:
+    """A GPU and its memory at the time of the capture."""
+
+    index: int
+    name: str = ""
+    uuid: str = ""
+    total_gib: float | None = None
+    used_gib: float | None = None
+    line_no: int = 0
+    text: str = ""
+
+
+class Tail(NamedTuple):
+    """The first and last lines of a source, and how many lines it has."""
+
+    source: str
+    lines: int
+    first: tuple[Record, ...]
+    last: tuple[Record, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Facts:
+    """All that reasoning may lean on. ``seen`` is in source and line order."""
+
+    seen: tuple[Seen, ...] = ()
+    counts: Mapping[str, int] = field(default_factory=dict)  # rule id → matches, including those not kept
+    units: Mapping[str, UnitState] = field(default_factory=dict)
+    unit_names: tuple[str, ...] = ()
+    benches: tuple[BenchRun, ...] = ()
+    asked: tuple[Asked, ...] = ()
+    listeners: tuple[Listener, ...] | None = None
+    probes: tuple[Probe, ...] = ()
+    gpus: tuple[Gpu, ...] = ()
+    gpu_processes: tuple[GpuProcess, ...] = ()
+    boots: tuple[Boot, ...] = ()
+    tails: Mapping[str, Tail] = field(default_factory=dict)
+    kinds: Mapping[str, tuple[PartKind, ...]] = field(default_factory=dict)  # source → what it holds
+    coverage: Mapping[str, Coverage] = field(default_factory=dict)  # journal, status, kernel, bench, … → coverage
+    argv: tuple[str, ...] = ()  # of the unit file or status
+    problems: tuple[Problem, ...] = ()
+    at: float | None = None
+    offset_s: float | None = None
