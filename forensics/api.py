@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -60,31 +60,39 @@ def diagnose(
 
 def look(session: Session, rules: RuleSet, *, unit: str | None, since: float | None, progress: Progress) -> list[Capture]:
     """Ask a target in two rounds over one connection; several captures where several units could be meant."""
-    from forensics import collect, parse
+    from forensics import collect
     from forensics.collect import plan
 
     if session.saved is not None:
         return [session.saved]
     if not session.live:
         return [collect.capture_from(session, session.ask(()))]
-    asked = units.full_name(unit) if unit else None
     progress(f"{session.target.name}: units")
-    first = session.ask(plan.overview(asked))
-    names, states = parse.unit_overview(first)
-    pick = units.resolve(asked, names, states, [p for profile in rules.profiles for p in profile.launch])
+    first, pick, states = overview(session, rules, unit=unit)
     chosen = [pick.unit] if pick.unit else list(pick.candidates[:MOST_UNITS]) if pick.how == "none" else []
     captures = []
     wanted: list[str | None] = [*chosen] or [None]
     for name in wanted:
         progress(f"{session.target.name}: {name or 'the host'}")
-        ports, endpoints = _probes(rules, states.get(name) if name else None)
+        ports, endpoints = probes(rules, states.get(name) if name else None)
         rest = session.ask(plan.unit(name, ports=ports, endpoints=endpoints, since=since))
         one = pick if len(chosen) <= 1 else replace(pick, unit=name, how="several", why=pick.why)
         captures.append(collect.capture_from(session, [*first, *rest], pick=one))
     return captures
 
 
-def _probes(rules: RuleSet, state: UnitState | None) -> tuple[list[int], list[Endpoint]]:
+def overview(session: Session, rules: RuleSet, *, unit: str | None) -> tuple[list[Section], Pick, Mapping[str, UnitState]]:
+    """The first round: which unit is meant, and what all of them are doing."""
+    from forensics import parse
+    from forensics.collect import plan
+
+    asked = units.full_name(unit) if unit else None
+    first = session.ask(plan.overview(asked))
+    names, states = parse.unit_overview(first)
+    return first, units.resolve(asked, names, states, [p for profile in rules.profiles for p in profile.launch]), states
+
+
+def probes(rules: RuleSet, state: UnitState | None) -> tuple[list[int], list[Endpoint]]:
     """Ports and paths to ask from inside the host, by the profile that the unit's command line fits."""
     line = " ".join(state.argv) if state else ""
     profile = next((p for p in rules.profiles if line and any(re.search(x, line) for x in p.launch)), None)

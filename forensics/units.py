@@ -23,7 +23,7 @@ def full_name(asked: str) -> str:
 def near(asked: str, names: Iterable[str]) -> tuple[str | None, int, tuple[str, ...]]:
     """The one existing name that ``asked`` is a misspelling of, its distance, and all names that are close.
 
-    Optimal string alignment on the stem, same suffix. Names that differ in digits only (``vllm-1``, ``vllm-2``) are two units and never a misspelling.
+    Optimal string alignment on the stem, same suffix. Names that differ in digits only (``llm-1``, ``llm-2``) are two units and never a misspelling.
     """
     from rapidfuzz.distance import OSA
 

@@ -29,6 +29,7 @@ BROKEN_PIPE = 141  # 128 + SIGPIPE, as the shell says it
 # name → module of the command, and its line in --help: a command's module is imported only when it is asked for
 COMMANDS = {
     "diagnose": ("forensics.cli.diagnose", "Say what died, when, why, and what to do."),
+    "wait": ("forensics.cli.wait", "Wait until a server is ready, or say why it will not be."),
     "run": ("forensics.cli.run", "Run a benchmark untouched; diagnose the server when it fails."),
     "samples": ("forensics.cli.samples", "List the shipped captures, or copy them."),
     "rules": ("forensics.cli.rules", "List, show, check and test the rules."),

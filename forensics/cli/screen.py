@@ -42,7 +42,7 @@ class Progress(AbstractContextManager["Progress"]):
         self._shown = False
 
     def __call__(self, text: str) -> None:
-        text = redact.secrets(redact.neutralise(text))
+        text = harmless(text)
         if self._live:
             columns = shutil.get_terminal_size().columns
             self._stream.write(f"\r\x1b[K{text[: max(columns - 1, 1)]}")
@@ -55,6 +55,11 @@ class Progress(AbstractContextManager["Progress"]):
         if self._shown:
             self._stream.write("\r\x1b[K")
             self._stream.flush()
+
+
+def harmless(text: str) -> str:
+    """Text that may hold what a host wrote, safe to print and without secrets."""
+    return redact.secrets(redact.neutralise(text))
 
 
 def write(text: str, file: Path | None) -> None:

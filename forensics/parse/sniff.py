@@ -18,7 +18,7 @@ MAX_MIXED = 4 << 20
 _HEAD = 1 << 16
 
 # user@host:~$ cmd · [user@host dir]# cmd · $ cmd · # cmd (only of the commands that give evidence: configuration files have comments)
-_PROMPT = re.compile(r"(?:\([\w.-]{1,40}\) )?(?:[\w.-]{1,64}@[\w.-]{1,128}[: ][^\s$#]{0,200} ?[$#]|\[[\w.-]{1,64}@[\w.-]{1,128} [^\]\n]{1,200}\][$#]|\$(?= [\w./~-])|[❯➜] )"
+_PROMPT = re.compile(r"(?:\([\w.-]{1,40}\) )?(?:[\w.-]{1,64}@[\w.-]{1,128}[: ][^\s$#]{0,200} ?[$#]|\[[\w.-]{1,64}@[\w.-]{1,128} [^\]\n]{1,200}\][$#]|\$(?= [\w./~-]|\s*$)|[❯➜] )"
                      r"(?: (?P<command>\S.*))?\s*$|(?:#|\+|%|>) ?(?P<known>(?:sudo )?(?:journalctl|systemctl|dmesg|ss|nvidia-smi|curl|docker|kubectl|podman)\b.*)$")  # fmt: skip
 _KERNEL_COMMAND = re.compile(r"\bdmesg\b|\bjournalctl\b.* (?:-k\b|--dmesg\b)")
 _CLIENT_COMMAND = re.compile(r"\b(?:curl|wget|http|hey|wrk|ab|oha|locust|guidellm|genai-perf|aiperf|k6)\b|bench|client|health|load_?test|eval")

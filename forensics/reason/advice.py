@@ -49,9 +49,9 @@ def advise(story: Story, known: KnownFacts, verdict: Verdict, direction: Directi
     if verdict.by in ("root", "mechanism") and changed and changed[0].since == "the last good life":
         what = ", ".join(f"{c.what} {c.before or 'unset'} → {c.after or 'unset'}" for c in changed[:3])
         found.append(Advice(text=f"or roll back what changed since the last good life: {what}"))
-    if verdict.cause is Cause.STARTUP_RACE:
-        unit = story.unit or "UNIT"
-        found.append(Advice(text="start the client only when the server says it is ready", command=f"ddforensics wait HOST --unit {unit}"))
+    if verdict.cause is Cause.STARTUP_RACE and not any(a.command for a in found):
+        command = concrete("ddforensics wait HOST --unit UNIT", known)
+        found.append(Advice(text="start the client only when the server says it is ready", command=command))
     if verdict.cause is Cause.MISTYPED_UNIT and story.unit:
         found.append(Advice(text=f"ask for {story.unit}", command=f"journalctl -u {story.unit}"))
     return tuple(found)
@@ -111,9 +111,11 @@ def filled(text: str | None, captures: Mapping[str, str], known: KnownFacts) -> 
         return f"{value:g}" if isinstance(value, float) else str(value)
 
     text = re.sub(r"\{([A-Za-z_][\w.]*)\}", put, text)
-    return None if missing else with_unit(text, known.story.unit)
+    return None if missing else concrete(text, known)
 
 
-def with_unit(text: str, unit: str | None) -> str:
-    """Put the unit's name where a rule says UNIT."""
-    return re.sub(r"\bUNIT\b", lambda _: unit, text) if unit else text
+def concrete(text: str, known: KnownFacts) -> str:
+    """Put the names of this case where a rule says UNIT, HOST, PORT or PID; a word that is not known stays, for a person to fill in."""
+    story = known.story
+    names = {"UNIT": story.unit, "HOST": story.host, "PORT": known.value("life.port"), "PID": story.state.main_pid if story.state else None}
+    return re.sub(r"\b(UNIT|HOST|PORT|PID)\b", lambda m: str(names[m[1]] or m[1]), text)

@@ -127,7 +127,7 @@ def _next(story: Story, cause: Cause) -> str | None:
         Cause.HOST_OOM: f"journalctl -k {since}| grep -iE 'oom|killed process'",
         Cause.EXIT_CODE_DEATH: f"journalctl -u {unit} {since}-n 200",
         Cause.RESTART_LOOP: f"journalctl -u {unit} {since}-n 200",
-        Cause.STARTUP_RACE: f"ddforensics wait HOST --unit {unit}",
+        Cause.STARTUP_RACE: f"ddforensics wait {story.host or 'HOST'} --unit {unit}",
         Cause.STARTUP_HANG: f"py-spy dump --pid $(systemctl show -P MainPID {unit})",
         Cause.GPU_HARDWARE: "nvidia-smi -q -d ECC,PAGE_RETIREMENT,ROW_REMAPPER; dmesg -T | grep -i xid",
         Cause.CUDA_FAULT: "dmesg -T | grep -i xid",

@@ -182,7 +182,7 @@ def _client(known: KnownFacts, rest: str) -> Value:
         lines = tuple(Evidence(source=b.source, line=r.line_no, text=r.text, at=r.at) for b in benches for r in b.rows if r.kind == kind)
         return sum(b.errors.get(kind, 0) for b in benches), lines[:1] + lines[-1:] if len(lines) > 1 else lines
     if rest in ("asked", "ok", "failed"):
-        return _sum(benches, rest), _rows(benches, "ok" if rest == "ok" else "")
+        return _sum(benches, rest), _rows(benches, good=rest == "ok") if rest != "asked" else ()
     if rest in ("first_error_at", "last_error_at"):
         real = error_times(known.story.facts)
         return (min(real) if rest == "first_error_at" else max(real)) if real else None, ()
@@ -216,8 +216,11 @@ def _sum(benches: tuple[BenchRun, ...], name: str) -> int | None:
     return sum(values) if values else None
 
 
-def _rows(benches: tuple[BenchRun, ...], kind: str) -> tuple[Evidence, ...]:
-    return tuple(Evidence(source=b.source, line=r.line_no, text=r.text, at=r.at) for b in benches for r in b.rows if not kind or r.kind == kind)[:4]
+def _rows(benches: tuple[BenchRun, ...], *, good: bool) -> tuple[Evidence, ...]:
+    """The first and the last attempt that went well, or that failed."""
+    rows = [(b.source, r) for b in benches for r in b.rows if r.kind and (r.kind == "ok") is good]
+    chosen = [rows[0], rows[-1]] if len(rows) > 1 else rows
+    return tuple(Evidence(source=source, line=r.line_no, text=r.text, at=r.at) for source, r in chosen)
 
 
 def _figures(benches: tuple[BenchRun, ...], name: str) -> tuple[Evidence, ...]:

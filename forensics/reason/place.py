@@ -50,13 +50,14 @@ class Story:
     start_limit: bool
     at: float | None
     pick: Pick
+    host: str | None = None
 
     def of_issue(self, *roles: Role) -> list[Signal]:
         """Signals of the life at issue, in order, of those roles (all where none is given)."""
         return [s for s in self.signals if s.life == self.issue.index and (not roles or s.role in roles)]
 
 
-def story_of(facts: Facts, rules: RuleSet, unit: str | None, *, at: float | None, pick: Pick) -> Story:
+def story_of(facts: Facts, rules: RuleSet, unit: str | None, *, at: float | None, pick: Pick, host: str | None = None) -> Story:
     """Build the story of a unit out of the facts."""
     state = facts.units.get(unit) if unit else next(iter(facts.units.values()), None) if len(facts.units) == 1 else None
     profile = _profile(rules, facts, state)
@@ -80,6 +81,7 @@ def story_of(facts: Facts, rules: RuleSet, unit: str | None, *, at: float | None
         start_limit=folded.start_limit,
         at=at,
         pick=pick,
+        host=host,
     )
 
 

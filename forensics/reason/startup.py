@@ -9,6 +9,7 @@ from forensics.ruleset.schema import Mark
 
 LOADING = (Phase.LAUNCH, Phase.DISTRIBUTED_INIT, Phase.WEIGHTS, Phase.KV_POOL, Phase.ATTENTION_BACKEND, Phase.CUDA_GRAPH, Phase.DRAFT_WORKER, Phase.WARMUP, Phase.BIND)
 
+OF_ALL = (Phase.BIND, Phase.WARMUP, Phase.READY, Phase.SERVING, Phase.STOPPING)  # phases of the server as a whole
 FRAME = "frame"  # a profile's word for a mark that is a line of a traceback: it says where it failed, not when that began
 
 
@@ -86,6 +87,15 @@ class Startup:
             return
         if self.ready and phase in (Phase.BIND, Phase.WARMUP):
             return  # said after the line that the profile takes for readiness: nothing goes back
+        if phase in OF_ALL:
+            if self.latest is not None and self.spans[self.latest].phase is phase:
+                return
+            for other in list(self.open_of):
+                self._close(other, record.at)
+            self.open_of.clear()  # from here on the ranks have no phase of their own
+        elif self.latest is not None and self.spans[self.latest].phase is Phase.LAUNCH:
+            for other in self.open_of:
+                self._close(other, record.at)  # the main process logs no end of it: the first rank to speak ends it
         self._close(rank, record.at)
         self.spans.append(PhaseSpan(phase=phase, rank=rank or None, started_at=record.at, line_no=record.line_no, source=record.source))
         self.open_of[rank] = self.latest = len(self.spans) - 1

@@ -40,7 +40,7 @@ def conditions(known: KnownFacts) -> list[Signal]:
         holds = parsed.evaluate(known.value)
         if holds is False or (holds is None and not _may_hold(rule, parsed.names, known)):
             continue
-        lines = tuple(dict.fromkeys(line for name in sorted(parsed.names) for line in known.get(name).evidence))
+        lines = tuple(dict.fromkeys(line for name in sorted(parsed.names, key=lambda n: (n == "client.ok", n)) for line in known.get(name).evidence))
         found.append(
             Signal(
                 rule=rule.id,

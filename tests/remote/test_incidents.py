@@ -162,3 +162,26 @@ def test_run_of_a_benchmark_that_succeeds_does_nothing_else(crashed: Host) -> No
     done = run("run", "--host", crashed.name, "-F", str(crashed.config), "--", "sh", "-c", "printf 'a\\0b'; echo e >&2")
     assert (done.returncode, done.stdout, done.stderr) == (0, "a\0b", "e\n")
     assert crashed.logins() == before
+
+
+def test_wait_returns_when_it_is_ready(loading: Host) -> None:
+    host = loading
+    host.sh(f"systemctl restart {RACE}")
+    before = host.logins()
+    done = run("wait", host.name, "--unit", RACE, "-F", str(host.config), "--limit", "80", limit_s=100)
+    assert done.returncode == 0, done.stdout
+    assert "ready since" in done.stdout
+    assert host.logins() - before == 1
+
+
+def test_wait_says_why_a_server_will_not_become_ready(crashed: Host) -> None:
+    done = run("wait", crashed.name, "--unit", CRASH, "-F", str(crashed.config), "--limit", "20")
+    assert done.returncode == 1
+    assert "gpu-oom-init" in done.stdout
+
+
+def test_wait_gives_up_while_it_still_starts(loading: Host) -> None:
+    loading.sh(f"systemctl restart {RACE}")
+    done = run("wait", loading.name, "--unit", RACE, "-F", str(loading.config), "--limit", "2")
+    assert done.returncode == 4
+    assert "still starting" in done.stdout

@@ -157,3 +157,9 @@ def test_the_answer_to_a_question_is_what_was_asked_for(tmp_path: Path) -> None:
 )
 def test_a_journal_that_was_asked_for_may_come_otherwise(text: str, kind: PartKind, tmp_path: Path) -> None:
     assert [part.kind for part in sniff.parts(written(tmp_path, text, part=K.JOURNAL_EXPORT))] == [kind]
+
+
+def test_a_bare_prompt_ends_an_empty_answer(tmp_path: Path) -> None:
+    text = "$ journalctl -u llm.service | grep -i error\n$ \n"
+    found = [(part.kind, part.command) for part in sniff.parts(written(tmp_path, text))]
+    assert found == [(PartKind.EMPTY, "journalctl -u llm.service | grep -i error")]

@@ -1,0 +1,44 @@
+"""``ddforensics wait``: return when the server is ready, or say why it will not be. Never changes anything on the host."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from forensics.cli import screen
+from forensics.cli.diagnose import rendered
+
+EPILOG = """\
+\b
+Exit codes: 0 ready · 1 it failed, and why is said · 3 could not look · 4 still starting when the time was over · 5 it failed, cause unknown
+
+\b
+Examples:
+  ddforensics wait gpu01 --unit llm.service && python3 bench.py
+  ddforensics wait local --limit 600
+"""
+
+
+@click.command(epilog=EPILOG)
+@click.argument("host", metavar="HOST")
+@click.option("--unit", metavar="UNIT", help="The systemd unit. Without it, the one most worth a look; a mistyped name is resolved, and said.")
+@click.option("--limit", "limit_s", type=click.FloatRange(min=1), default=1800.0, show_default=True, metavar="SECONDS", help="Give up after so long.")
+@click.option("-F", "--ssh-config", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="As ssh -F.")
+@click.pass_context
+def command(ctx: click.Context, host: str, unit: str | None, limit_s: float, ssh_config: Path | None) -> None:
+    """Wait until a server is ready; when it fails instead, or takes too long, say why.
+
+    "active" is not "ready": it is ready when its own log or its health endpoint says so.
+    """
+    from forensics import api, wait
+
+    with screen.Progress(sys.stderr) as progress:
+        found = wait.wait_until_ready(host, unit=unit, limit_s=limit_s, ssh_config=ssh_config, progress=progress)
+    code = api.exit_code([found])
+    if found.health == "healthy":
+        click.echo(screen.harmless(found.headline))
+    else:
+        screen.write(rendered([found], "text", width=screen.width(None, sys.stdout), color=screen.color("auto", sys.stdout)), None)
+    ctx.exit(code)

@@ -1,0 +1,66 @@
+"""Wait until a unit is ready or is known not to become so, over one connection, and say why where it does not. Never restarts or changes anything."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from forensics import api
+from forensics.errors import TargetError
+from forensics.model import Diagnosis, Health
+
+EVERY_S = 3.0
+ENOUGH = ("is-active", "status", "show", "journal", "health")  # what a round looks at; the kernel and the GPU are asked when it is over
+OVER = (Health.HEALTHY, Health.FAILED, Health.STOPPED, Health.DEGRADED)
+
+
+def wait_until_ready(
+    target: str,
+    *,
+    unit: str | None = None,
+    limit_s: float = 1800.0,
+    every_s: float = EVERY_S,
+    ssh_config: Path | None = None,
+    progress: Callable[[str], None] | None = None,
+    clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Diagnosis:
+    """Look every ``every_s`` seconds until the unit is ready, has ended, or ``limit_s`` seconds are over; the last diagnosis says which.
+
+    Raises TargetError where there is no host to ask, or where no unit or more than one could be meant.
+    """
+    from forensics import collect, ruleset
+    from forensics.collect import plan
+
+    say = progress or (lambda text: None)
+    rules = ruleset.load()
+    (place,) = collect.parse_targets([target])
+    began = clock()
+    limits = collect.Limits(total_s=limit_s + 120.0)
+    with collect.open_target(place, limits=limits, ssh_config=ssh_config) as session:
+        if not session.live:
+            raise TargetError("saved files do not change by waiting", at=place.name, hint="name a host, or local")
+        first, pick, states = api.overview(session, rules, unit=unit)
+        if pick.unit is None:
+            raise TargetError(pick.why or "there is no such unit", at=place.name, hint=_candidates(pick.candidates))
+        ports, endpoints = api.probes(rules, states.get(pick.unit))
+        questions = plan.unit(pick.unit, ports=ports, endpoints=endpoints)
+        while True:
+            rest = session.ask([q for q in questions if q.name in ENOUGH or q.name.startswith("health")])
+            found = api.diagnose_capture(collect.capture_from(session, [*first, *rest], pick=pick), rules)
+            left = limit_s - (clock() - began)
+            if found.health in OVER or left <= 0:
+                break
+            say(found.headline)
+            sleep(min(every_s, max(left, 0.0)))
+        if found.health is not Health.HEALTHY:
+            whole = collect.capture_from(session, [*first, *session.ask(questions)], pick=pick)
+            found = api.diagnose_capture(whole, rules)
+        session.discard()
+    return replace(found, target=place.name)
+
+
+def _candidates(names: tuple[str, ...]) -> str | None:
+    return f"--unit {' or '.join(names[:5])}" if names else "name it with --unit"

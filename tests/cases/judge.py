@@ -1,0 +1,78 @@
+"""Run the pipeline on a case folder and judge the answer as a fair reader would. Reads case.yaml only after the program has answered."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from forensics import api, collect, ruleset
+from forensics.report import json as report
+from forensics.ruleset.schema import RuleSet
+
+HERE = Path(__file__).parent
+GIVEN = HERE / "given"
+
+
+@lru_cache(maxsize=1)
+def rules() -> RuleSet:
+    return ruleset.load()
+
+
+def answer(evidence: Path, *, unit: str | None = None) -> tuple[dict[str, Any], int]:
+    """The JSON of one folder's diagnosis, and the exit code that goes with it."""
+    (target,) = collect.parse_targets([str(evidence)])
+    with collect.open_target(target) as session:
+        (capture,) = api.look(session, rules(), unit=unit, since=None, progress=lambda text: None)
+        diagnosis = api.diagnose_capture(capture, rules(), unit=unit)
+        session.discard()
+    return report.as_dict(diagnosis), api.exit_code([diagnosis])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judged:
+    """right, missed (unknown), wrong, or misleading: wrong and sure of it, or named as what it must not be."""
+
+    id: str
+    verdict: str
+    cause: str
+    status: str | None
+    wanted: str
+    quotes: tuple[int, int]  # cited, wanted
+    direction: bool
+    firm: bool
+
+
+def judge(folder: Path, work: Path) -> Judged:
+    """The answer to a case on a copy of its inputs alone."""
+    case = yaml.safe_load((folder / "case.yaml").read_text(encoding="utf-8"))
+    evidence = work / "evidence"
+    evidence.mkdir(parents=True)
+    for file in folder.iterdir():
+        if file.name != "case.yaml":
+            shutil.copy(file, evidence / file.name)
+    found, _ = answer(evidence, unit=case.get("unit"))
+    expect = case["expect"]
+    cause, status = found["cause"], found["status"]
+    if cause in {expect["cause"], *(expect.get("accept") or [])}:
+        verdict = "right"
+    elif cause == "unknown":
+        verdict = "missed"
+    else:
+        verdict = "misleading" if cause in (expect.get("not") or []) or status == "established" else "wrong"
+    cited = "\n".join(e["text"] for e in found["evidence"])
+    quotes = expect.get("evidence") or []
+    return Judged(
+        id=folder.name,
+        verdict=verdict,
+        cause=cause,
+        status=status,
+        wanted=expect["cause"],
+        quotes=(sum(q in cited for q in quotes), len(quotes)),
+        direction=expect.get("direction") in (None, found["direction"]),
+        firm=status in ("established", "supported"),
+    )
