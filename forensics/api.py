@@ -166,7 +166,12 @@ def _pick_from_evidence(facts: Facts, rules: RuleSet, unit: str | None) -> Pick:
                 return Pick(asked=asked, unit=meant, how="mistyped", distance=distance, why=units.difference(asked, meant, distance))
         return Pick(asked=asked, unit=asked, how="asked")
     votes: dict[str, int] = {}
-    ends = {m.id for p in rules.profiles for m in p.marks if m.kind in (MarkKind.EXITED, MarkKind.FAILED, MarkKind.RESTART, MarkKind.START_LIMIT, MarkKind.OOM_KILL)}
+    ends = {
+        m.id
+        for p in rules.profiles
+        for m in p.marks
+        if m.kind in (MarkKind.EXITED, MarkKind.FAILED, MarkKind.RESTART, MarkKind.START_LIMIT, MarkKind.OOM_KILL)
+    }
     for seen in facts.seen:
         named = seen.hit.captures.get("unit") or (seen.record.unit if seen.record.unit != "init.scope" else "")
         if named and named.endswith((".service", ".scope")):

@@ -84,9 +84,7 @@ def year_for(text: str, *, latest: float, zone_s: float | None = None) -> int:
     return year
 
 
-def _epoch(
-    year: int | None, month: int | None, day: int, hour: str, minute: str, second: str, fraction: str | None, zone_s: float
-) -> float | None:
+def _epoch(year: int | None, month: int | None, day: int, hour: str, minute: str, second: str, fraction: str | None, zone_s: float) -> float | None:
     if year is None or month is None:
         return None
     whole = int(second)

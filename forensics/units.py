@@ -59,7 +59,11 @@ def resolve(asked: str | None, names: Sequence[str], states: Mapping[str, UnitSt
     restarting = [n for n, s in services.items() if s.sub == "auto-restart"]
     starting = [n for n, s in services.items() if s.active == "activating" and s.sub != "auto-restart"]
     profiled = [n for n, s in services.items() if served(s)]
-    for how, why, found in (("failed", "it failed", failed), ("restarting", "it is restarting", restarting), ("starting", "it is starting", starting)):
+    for how, why, found in (
+        ("failed", "it failed", failed),
+        ("restarting", "it is restarting", restarting),
+        ("starting", "it is starting", starting),
+    ):
         # a server that this program knows beats an unrelated failed unit: who comes here comes for the server
         known = [n for n in found if n in profiled]
         groups.append((how, f"{why} and runs a known server", known))

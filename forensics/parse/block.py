@@ -104,7 +104,9 @@ class TextBlock(Block):
         body = piece.data.removesuffix(b"\n")
         # a colour in the midst of a phrase would hide it from the scan
         plain = ANSI_BYTES.sub(b"", body) if b"\x1b" in body else body
-        super().__init__(source=source, part=part, first_line=piece.line, data=piece.data, keys=plain.translate(None, DIGITS).split(b"\n"), problems=piece.problems)
+        super().__init__(
+            source=source, part=part, first_line=piece.line, data=piece.data, keys=plain.translate(None, DIGITS).split(b"\n"), problems=piece.problems
+        )
         self._body = body
         self._start = piece.start
         self._unwrapper = unwrapper
@@ -156,7 +158,10 @@ class TextBlock(Block):
         spaces = len(opened.text) - len(opened.text.lstrip(" "))
         indented = 0 < record.indent <= spaces
         joined = record._replace(
-            text=opened.text[record.indent :] if indented else opened.text, origin=record.origin if indented else Origin.SERVER, trusted=record.trusted and indented, own=False
+            text=opened.text[record.indent :] if indented else opened.text,
+            origin=record.origin if indented else Origin.SERVER,
+            trusted=record.trusted and indented,
+            own=False,
         )
         above = record if record.own else self._back.above(i, joined._replace(inner=""), self._open, self._stamped)
         return self._frame(i, joined, above)._replace(continuation=True)

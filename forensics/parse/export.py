@@ -209,7 +209,9 @@ class _Entries:
             length += len(chunk)
             feeds += chunk.count(b"\n")
         name = self.buffer[short.field : name_end].decode("utf-8", "replace")
-        batch.problems.append(Problem(source=self.source, line=0, text=f"field {name} of {length + len(kept)} bytes, of which the first {len(kept)} were read"))
+        batch.problems.append(
+            Problem(source=self.source, line=0, text=f"field {name} of {length + len(kept)} bytes, of which the first {len(kept)} were read")
+        )
         before = batch.shortened.get(len(batch.raw), (0, 0))
         batch.shortened[len(batch.raw)] = before[0] + length, before[1] + feeds
         self.buffer = self.buffer[: name_end + 1] + _LENGTH.pack(len(kept)) + kept + self._read(PIECE)

@@ -252,4 +252,12 @@ def _message(value: Any) -> bytes:
 def _scalar(value: Any) -> str:
     if isinstance(value, list) and value and not isinstance(value[0], int):
         value = value[-1]
-    return value if isinstance(value, str) else _message(value).decode("utf-8", "replace") if isinstance(value, list) else "" if value is None else str(value)
+    return (
+        value
+        if isinstance(value, str)
+        else _message(value).decode("utf-8", "replace")
+        if isinstance(value, list)
+        else ""
+        if value is None
+        else str(value)
+    )

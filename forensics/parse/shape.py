@@ -18,10 +18,14 @@ STATUS_LOADED = re.compile(r"\s{1,8}Loaded: (?:loaded|not-found|masked|error|bad
 STATUS_KEY = re.compile(r"\s{1,14}(?:Loaded|Drop-In|Transient|Active|Duration|Invocation|Docs|Process|Main PID|Cntrl PID|Status|Error|Tasks|Memory|CPU|CGroup|Condition|Assert"
                         r"|IP|IO|Triggers|TriggeredBy|FD Store|Follows|Where|What|Listen|Until|Since|Trigger|TriggerLimit|Accepted|Device): ?")  # fmt: skip
 STATUS_TREE = re.compile(r"\s{6,}\S|\s*[├└│]")
-MISSING_UNIT = re.compile(rf"(?:Unit {_UNIT} (?:could not be found|not found|not loaded)|No files found for {_UNIT}|Failed to (?:get properties|get unit file state).{{0,40}}: |Unit file {_UNIT} does not exist)")
+MISSING_UNIT = re.compile(
+    rf"(?:Unit {_UNIT} (?:could not be found|not found|not loaded)|No files found for {_UNIT}|Failed to (?:get properties|get unit file state).{{0,40}}: |Unit file {_UNIT} does not exist)"
+)
 
 SHOW_LINE = re.compile(r"[A-Z][A-Za-z0-9]{1,60}=.*")
-SHOW_SURE = re.compile(r"(?:ActiveState|SubState|LoadState|ExecMainStatus|ExecMainCode|MainPID|NRestarts|FragmentPath|InvocationID|StatusErrno|UnitFileState|Result|ActiveEnterTimestamp)=")
+SHOW_SURE = re.compile(
+    r"(?:ActiveState|SubState|LoadState|ExecMainStatus|ExecMainCode|MainPID|NRestarts|FragmentPath|InvocationID|StatusErrno|UnitFileState|Result|ActiveEnterTimestamp)="
+)
 UNIT_SECTION = re.compile(r"\[(?:Unit|Service|Install|Socket|Timer|Mount|Path|Slice|Scope|X-[\w-]+)\]\s*$")
 UNIT_LINE = re.compile(r"[A-Za-z][A-Za-z0-9-]{1,60}\s*=.*|[#;].*|\s*$")
 UNIT_PATH = re.compile(rf"# /\S*/{_UNIT}(?:\.d/\S+\.conf)?\s*$")
@@ -52,7 +56,9 @@ CLIENT_LIKELY = re.compile(r"(?:requests\.exceptions|httpx|aiohttp(?:\.client_ex
                            r"|\bConnectionRefusedError\b|\bURLError\b|<urlopen error|Max retries exceeded|NewConnectionError|ClientConnectorError|APIConnectionError|RemoteDisconnected"
                            r"|Connection reset by peer|\{\"(?:object\":\s?\"error|error\":|detail\":|message\":)|Error code: [45]\d\d|HTTP Error [45]\d\d|HTTPError|ChunkedEncodingError|ECONNREFUSED|IncompleteRead")  # fmt: skip
 # a stamp, a level or a process at the start of a line: some program's log
-LOGGED = re.compile(r"(?:\S{1,64} {1,3}\| )?(?:\[?\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d|\[\d\d:\d\d:\d\d|\[\d\d-\d\d \d\d:\d\d|(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR|CRITICAL|FATAL)\b[: ]|\([\w-]+ (?:rank=\d+ )?pid=\d+\)|[IWEF]\d{4} \d\d:|time=\"?\d{4}-)")
+LOGGED = re.compile(
+    r"(?:\S{1,64} {1,3}\| )?(?:\[?\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d|\[\d\d:\d\d:\d\d|\[\d\d-\d\d \d\d:\d\d|(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR|CRITICAL|FATAL)\b[: ]|\([\w-]+ (?:rank=\d+ )?pid=\d+\)|[IWEF]\d{4} \d\d:|time=\"?\d{4}-)"
+)
 
 
 def kind_of(text: str) -> PartKind | None:

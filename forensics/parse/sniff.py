@@ -285,9 +285,19 @@ def _healed(texts: Sequence[str], runs: list[_Run]) -> list[_Run]:
         if healed and healed[-1].kind is run.kind and run.kind in (PartKind.JOURNAL_TEXT, PartKind.KERNEL, PartKind.IS_ACTIVE, PartKind.STATUS):
             healed[-1].stop = run.stop
             continue
-        if run.kind is PartKind.UNIT_FILE and healed and healed[-1].kind is _OTHER and all(t[:1] in "#;" for t in texts[healed[-1].first : healed[-1].stop]):
+        if (
+            run.kind is PartKind.UNIT_FILE
+            and healed
+            and healed[-1].kind is _OTHER
+            and all(t[:1] in "#;" for t in texts[healed[-1].first : healed[-1].stop])
+        ):
             run.first = healed.pop().first
-        if run.kind is PartKind.GPU and healed and healed[-1].kind is _OTHER and all(t[:1] in "+|" or t[:3].istitle() or not t.strip() for t in texts[healed[-1].first : healed[-1].stop]):
+        if (
+            run.kind is PartKind.GPU
+            and healed
+            and healed[-1].kind is _OTHER
+            and all(t[:1] in "+|" or t[:3].istitle() or not t.strip() for t in texts[healed[-1].first : healed[-1].stop])
+        ):
             run.first = healed.pop().first
         healed.append(run)
     return healed

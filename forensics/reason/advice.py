@@ -28,7 +28,11 @@ def direction_of(story: Story, verdict: Verdict) -> Direction | None:
         return Direction.REBALANCE
     own = verdict.rule.direction if verdict.rule else None
     own = own or next((r.direction for s in verdict.signals if (r := story.rules.rule(s.rule)) is not None and r.direction), None)
-    if own == str(Direction.LOWER) and verdict.signals[0].phase is Phase.DRAFT_WORKER and not any(s.phase is Phase.KV_POOL for s in story.issue.phases):
+    if (
+        own == str(Direction.LOWER)
+        and verdict.signals[0].phase is Phase.DRAFT_WORKER
+        and not any(s.phase is Phase.KV_POOL for s in story.issue.phases)
+    ):
         return None  # the draft model is loaded before the pool here: a smaller pool would free nothing yet
     return Direction(own) if own else None
 
@@ -61,7 +65,9 @@ def _fraction(known: KnownFacts, direction: Direction) -> list[Advice]:
     memory = known.memory
     low, high = memory.fraction_min, memory.fraction_max
     if direction is Direction.REBALANCE or memory.fits is False:
-        bounds = f" (at least {low:.3f} for the weights, at most {high:.3f} for what comes after the pool)" if low is not None and high is not None else ""
+        bounds = (
+            f" (at least {low:.3f} for the weights, at most {high:.3f} for what comes after the pool)" if low is not None and high is not None else ""
+        )
         text = f"no single value of {memory.flag} fits{bounds}: make the model smaller on each GPU (more tensor parallelism, quantization, a smaller draft model) or what follows the pool (fewer or smaller CUDA graphs, shorter chunks)"
         return [Advice(text=text, flag=memory.flag, direction=Direction.REBALANCE, from_=memory.fraction)]
     to = memory.suggest(direction)
@@ -92,7 +98,14 @@ def _advice(rule: AdviceRule, captures: dict[str, str], known: KnownFacts) -> Ad
             return None
         text = f"{verb} {rule.flag}" + (f" to {to}" if to is not None else "") if rule.flag else "run the command"
     current = known.story.issue.arguments.get((rule.flag or "").lstrip("-").replace("-", "_")) if rule.flag else None
-    return Advice(text=text, flag=flag(rule.flag.lstrip("-").replace("-", "_"), None) if rule.flag else None, direction=direction, from_=current, to=to, command=command)
+    return Advice(
+        text=text,
+        flag=flag(rule.flag.lstrip("-").replace("-", "_"), None) if rule.flag else None,
+        direction=direction,
+        from_=current,
+        to=to,
+        command=command,
+    )
 
 
 def filled(text: str | None, captures: Mapping[str, str], known: KnownFacts) -> str | None:
@@ -104,7 +117,9 @@ def filled(text: str | None, captures: Mapping[str, str], known: KnownFacts) -> 
     def put(match: re.Match[str]) -> str:
         nonlocal missing
         name = match.group(1)
-        value = captures.get(name) if name in captures else (known.story.unit if name.lower() == "unit" else known.value(name) if "." in name else None)
+        value = (
+            captures.get(name) if name in captures else (known.story.unit if name.lower() == "unit" else known.value(name) if "." in name else None)
+        )
         if value is None:
             missing = True
             return ""

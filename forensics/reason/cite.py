@@ -9,7 +9,16 @@ from forensics.reason.place import Story, error_times, evidence
 from forensics.reason.verdict import Verdict
 
 MOST = 12
-SYSTEMD_ENDS = (MarkKind.EXITED, MarkKind.FAILED, MarkKind.OOM_KILL, MarkKind.START_TIMEOUT, MarkKind.STOP_TIMEOUT, MarkKind.WATCHDOG, MarkKind.START_LIMIT, MarkKind.DEACTIVATED)
+SYSTEMD_ENDS = (
+    MarkKind.EXITED,
+    MarkKind.FAILED,
+    MarkKind.OOM_KILL,
+    MarkKind.START_TIMEOUT,
+    MarkKind.STOP_TIMEOUT,
+    MarkKind.WATCHDOG,
+    MarkKind.START_LIMIT,
+    MarkKind.DEACTIVATED,
+)
 
 
 def cite(story: Story, verdict: Verdict, signals: Sequence[Signal]) -> tuple[Evidence, ...]:
@@ -58,7 +67,13 @@ def _leads_to(signal: Signal, verdict: Verdict) -> bool:
     """A stated fact (an exception, a frame) a little before or after the line that the verdict rests on, in the same source."""
     first = verdict.signals[0].record if verdict.signals else None
     own = signal.record
-    return signal.role is Role.CONTEXT and own is not None and first is not None and own.source == first.source and -80 <= own.line_no - first.line_no <= 40
+    return (
+        signal.role is Role.CONTEXT
+        and own is not None
+        and first is not None
+        and own.source == first.source
+        and -80 <= own.line_no - first.line_no <= 40
+    )
 
 
 def _state_lines(story: Story) -> list[Evidence]:
@@ -66,7 +81,9 @@ def _state_lines(story: Story) -> list[Evidence]:
     if state is None:
         return []
     wanted = ("missing", "active", "process", "main")
-    return [Evidence(source=state.line_sources.get(k, state.source), line=state.lines[k][0], text=state.lines[k][1]) for k in wanted if k in state.lines]
+    return [
+        Evidence(source=state.line_sources.get(k, state.source), line=state.lines[k][0], text=state.lines[k][1]) for k in wanted if k in state.lines
+    ]
 
 
 def _marks(story: Story, kinds: Sequence[MarkKind], *, last: bool = False) -> list[Evidence]:
@@ -95,7 +112,18 @@ def _last_words(story: Story) -> list[Evidence]:
 def timeline(story: Story, verdict: Verdict) -> tuple[Moment, ...]:
     """What happened to the unit, in order: starts, phases, readiness, the root, the end, the client."""
     moments: list[Moment] = []
-    interesting = (*SYSTEMD_ENDS, MarkKind.STARTING, MarkKind.STARTED, MarkKind.STOP_ASKED, MarkKind.STOPPED, MarkKind.RESTART, MarkKind.READY, MarkKind.LISTENING, MarkKind.BOOT, MarkKind.ARGUMENTS)
+    interesting = (
+        *SYSTEMD_ENDS,
+        MarkKind.STARTING,
+        MarkKind.STARTED,
+        MarkKind.STOP_ASKED,
+        MarkKind.STOPPED,
+        MarkKind.RESTART,
+        MarkKind.READY,
+        MarkKind.LISTENING,
+        MarkKind.BOOT,
+        MarkKind.ARGUMENTS,
+    )
     for placed in story.placed:
         mark, record = placed.mark, placed.seen.record
         near = abs(placed.life - story.issue.index) <= 1
@@ -117,5 +145,3 @@ def coverage(facts: Facts) -> dict[str, Coverage]:
     """The coverage table with its fixed keys first."""
     fixed = {k: facts.coverage.get(k, Coverage.NOT_COLLECTED) for k in ("journal", "status", "kernel", "bench")}
     return {**fixed, **{k: v for k, v in facts.coverage.items() if k not in fixed}}
-
-

@@ -12,7 +12,20 @@ from forensics.model import EndBy, EndKind, Facts, MarkKind, Origin, PartKind, P
 from forensics.reason.startup import Startup
 from forensics.ruleset.schema import Mark, Rule, RuleSet
 
-SIGNALS = {1: "SIGHUP", 2: "SIGINT", 3: "SIGQUIT", 4: "SIGILL", 5: "SIGTRAP", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL", 11: "SIGSEGV", 13: "SIGPIPE", 15: "SIGTERM"}
+SIGNALS = {
+    1: "SIGHUP",
+    2: "SIGINT",
+    3: "SIGQUIT",
+    4: "SIGILL",
+    5: "SIGTRAP",
+    6: "SIGABRT",
+    7: "SIGBUS",
+    8: "SIGFPE",
+    9: "SIGKILL",
+    11: "SIGSEGV",
+    13: "SIGPIPE",
+    15: "SIGTERM",
+}
 FLAGS = {
     MarkKind.STOP_ASKED: "stop_asked",
     MarkKind.OOM_KILL: "oom",
@@ -170,7 +183,9 @@ class Fold:
         record = seen.record
         draft = self._current(record)
         if mark.kind is MarkKind.ARGUMENTS:
-            if (mark.opens and draft.opened and not (draft.by_systemd and not draft.over and record.pid in draft.pids)) or (draft.over and not draft.by_systemd):
+            if (mark.opens and draft.opened and not (draft.by_systemd and not draft.over and record.pid in draft.pids)) or (
+                draft.over and not draft.by_systemd
+            ):
                 draft = self._open(record, by_systemd=False, at=record.at)
             draft.opened = True
             if "args" in captures:
@@ -320,7 +335,9 @@ def cascaded(placed: list[Placed], life: int) -> bool:
     return any(p.life == life and p.rule is not None and p.rule.role is Role.CASCADE for p in placed)
 
 
-def end_of(draft: Draft, *, self_kill_signal: str | None, kernel_killed: bool, cascades: bool, exit_zero_is_crash: bool) -> tuple[EndKind, EndBy, str | None, int | None]:
+def end_of(
+    draft: Draft, *, self_kill_signal: str | None, kernel_killed: bool, cascades: bool, exit_zero_is_crash: bool
+) -> tuple[EndKind, EndBy, str | None, int | None]:
     """How a life ended, by whom, the signal's name and the exit status; (NONE, …) where no line says that it ended."""
     signal = SIGNALS.get(draft.status or 0, f"signal {draft.status}") if draft.code in ("killed", "dumped") else None
     status = draft.status if draft.code == "exited" else None
@@ -355,7 +372,9 @@ def _killer(draft: Draft, signal: str, self_kill_signal: str | None, kernel_kill
     return EndBy.UNKNOWN
 
 
-def _unsaid_end(draft: Draft, self_kill_signal: str | None, cascades: bool, exit_zero_is_crash: bool) -> tuple[EndKind, EndBy, str | None, int | None]:
+def _unsaid_end(
+    draft: Draft, self_kill_signal: str | None, cascades: bool, exit_zero_is_crash: bool
+) -> tuple[EndKind, EndBy, str | None, int | None]:
     """No exit line: a clean exit that systemd forgot, or a plain log that only the server wrote."""
     if draft.result in ("signal", "core-dump"):
         return EndKind.SIGNAL, EndBy.UNKNOWN, None, None

@@ -178,7 +178,13 @@ def _complete(draft: Draft, state: UnitState) -> None:
             draft.ended_at = state.since
         if draft.started_at is None and draft.ended_at is not None and state.duration_s is not None:
             draft.started_at = draft.ended_at - state.duration_s
-        if state.active == "inactive" and state.load not in ("not-found", None) and state.result in (None, "success") and draft.startup.spans and not draft.over:
+        if (
+            state.active == "inactive"
+            and state.load not in ("not-found", None)
+            and state.result in (None, "success")
+            and draft.startup.spans
+            and not draft.over
+        ):
             draft.deactivated = True
     elif state.active == "active" and draft.started_at is None:
         draft.started_at = state.since

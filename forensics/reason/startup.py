@@ -7,7 +7,17 @@ from dataclasses import dataclass, field, replace
 from forensics.model import MarkKind, Phase, PhaseSpan, Progress, Record
 from forensics.ruleset.schema import Mark
 
-LOADING = (Phase.LAUNCH, Phase.DISTRIBUTED_INIT, Phase.WEIGHTS, Phase.KV_POOL, Phase.ATTENTION_BACKEND, Phase.CUDA_GRAPH, Phase.DRAFT_WORKER, Phase.WARMUP, Phase.BIND)
+LOADING = (
+    Phase.LAUNCH,
+    Phase.DISTRIBUTED_INIT,
+    Phase.WEIGHTS,
+    Phase.KV_POOL,
+    Phase.ATTENTION_BACKEND,
+    Phase.CUDA_GRAPH,
+    Phase.DRAFT_WORKER,
+    Phase.WARMUP,
+    Phase.BIND,
+)
 
 OF_ALL = (Phase.BIND, Phase.WARMUP, Phase.READY, Phase.SERVING, Phase.STOPPING)  # phases of the server as a whole
 FRAME = "frame"  # a profile's word for a mark that is a line of a traceback: it says where it failed, not when that began

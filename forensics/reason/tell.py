@@ -20,7 +20,13 @@ def health(story: Story, verdict: Verdict) -> Health:
         return Health.FAILED
     if last.alive:
         if last.ready:
-            worrying = verdict.by == "root" and verdict.cause in (Cause.GPU_HARDWARE, Cause.MASK_CORRUPTION, Cause.CUDA_FAULT, Cause.COLLECTIVE_FAILURE, Cause.HOST_OOM)
+            worrying = verdict.by == "root" and verdict.cause in (
+                Cause.GPU_HARDWARE,
+                Cause.MASK_CORRUPTION,
+                Cause.CUDA_FAULT,
+                Cause.COLLECTIVE_FAILURE,
+                Cause.HOST_OOM,
+            )
             return Health.DEGRADED if worrying and story.issue is last else Health.HEALTHY
         if verdict.cause is Cause.HEALTHY:
             return Health.HEALTHY
@@ -31,7 +37,14 @@ def health(story: Story, verdict: Verdict) -> Health:
         return Health.FAILED
     if last.end.kind is not EndKind.NONE:
         return Health.FAILED
-    if verdict.by == "root" and verdict.cause not in (Cause.BENCH_OVERLOAD, Cause.WRONG_ENDPOINT, Cause.MASK_CORRUPTION, Cause.UNIT_MISSING, Cause.MISTYPED_UNIT, Cause.EVIDENCE_MISSING):
+    if verdict.by == "root" and verdict.cause not in (
+        Cause.BENCH_OVERLOAD,
+        Cause.WRONG_ENDPOINT,
+        Cause.MASK_CORRUPTION,
+        Cause.UNIT_MISSING,
+        Cause.MISTYPED_UNIT,
+        Cause.EVIDENCE_MISSING,
+    ):
         return Health.FAILED
     if state is not None and state.active == "inactive":
         return Health.STOPPED
@@ -100,7 +113,9 @@ def _plain(cause: Cause, life: Life) -> str:
 
 def _died(life: Life) -> str:
     after = f" after {clock.span(life.lived_s)}" if life.lived_s is not None else ""
-    where = f" in {life.phase}" if life.phase is not None and life.phase not in (Phase.READY, Phase.SERVING) else " while serving" if life.ready else ""
+    where = (
+        f" in {life.phase}" if life.phase is not None and life.phase not in (Phase.READY, Phase.SERVING) else " while serving" if life.ready else ""
+    )
     return f"died{after}{where}"
 
 
@@ -167,9 +182,20 @@ def _asked(story: Story, pick: Pick) -> list[Warn]:
         if unit and names and unit not in names and unit != pick.asked:
             meant, distance, _ = near(unit, names)
             if meant is not None:
-                found.append(Warn(kind="mistyped-unit", asked=unit, meant=meant, text=f"{difference(unit, meant, distance)}; its empty journal ({asked.source}:{asked.line_no}) proves nothing"))
+                found.append(
+                    Warn(
+                        kind="mistyped-unit",
+                        asked=unit,
+                        meant=meant,
+                        text=f"{difference(unit, meant, distance)}; its empty journal ({asked.source}:{asked.line_no}) proves nothing",
+                    )
+                )
         elif asked.filtered:
-            found.append(Warn(kind="empty-grep", asked=asked.command, text=f"an empty filter ({asked.source}:{asked.line_no}) proves nothing: a server that is loading logs no error"))
+            found.append(
+                Warn(
+                    kind="empty-grep",
+                    asked=asked.command,
+                    text=f"an empty filter ({asked.source}:{asked.line_no}) proves nothing: a server that is loading logs no error",
+                )
+            )
     return found
-
-

@@ -155,7 +155,11 @@ def _near_end(life: Life, signal: Signal) -> bool:
 def _survived(story: Story, signal: Signal) -> bool:
     if signal.at is None or signal.phase not in (Phase.READY, Phase.SERVING) or signal.cause in (*HARMLESS, Cause.MASK_CORRUPTION):
         return False
-    later = [p.seen.record.at for p in story.placed if p.life == story.issue.index and p.mark is not None and str(p.mark.kind) == "serving" and p.order > signal.order]
+    later = [
+        p.seen.record.at
+        for p in story.placed
+        if p.life == story.issue.index and p.mark is not None and str(p.mark.kind) == "serving" and p.order > signal.order
+    ]
     return any(at is not None and at - signal.at > SURVIVED_S for at in later)
 
 
@@ -191,9 +195,15 @@ def _ended(story: Story) -> Verdict | None:
         return None  # the server's own kill is how it leaves, never why
     if cause is Cause.SIGNAL_DEATH and end.by is EndBy.ITSELF and any(s.role is Role.CASCADE for s in story.of_issue()):
         return None
-    lines = tuple(
-        Evidence(source=story.state.line_sources.get(key, story.state.source), line=n, text=t) for key, (n, t) in story.state.lines.items() if key in ("active", "process", "main", "duration")
-    ) if story.state else ()
+    lines = (
+        tuple(
+            Evidence(source=story.state.line_sources.get(key, story.state.source), line=n, text=t)
+            for key, (n, t) in story.state.lines.items()
+            if key in ("active", "process", "main", "duration")
+        )
+        if story.state
+        else ()
+    )
     signal = Signal(rule="", role=Role.MECHANISM, cause=cause, life=story.issue.index, phase=story.issue.phase, at=story.issue.ended_at, lines=lines)
     status = Status.ESTABLISHED if end.kind in (EndKind.OOM_KILL, EndKind.WATCHDOG) and end.result else Status.SUPPORTED
     return Verdict(cause=cause, status=status, signals=(signal,), by="mechanism")

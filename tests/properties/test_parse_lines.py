@@ -26,7 +26,10 @@ FRAGMENTS = st.sampled_from([
     "user@h:~$ journalctl -u x", "$ ls", "  | ", "name  | ", "2026-05-09T10:15:34Z ", "\x1b[31m", "\x1b_bk;t=1778321734000\x07", "curl: (7) x", "=== Serving Benchmark Result ===", "[\n", "{", "░░ x",
     "| NVIDIA-SMI ", "State  Recv-Q ", " " * 40, "a" * 300, "é", "\udcff".encode("utf-8", "surrogateescape").decode("latin-1"),
 ])  # fmt: skip
-RAW = st.one_of(st.binary(max_size=400), st.lists(st.one_of(FRAGMENTS, st.text(max_size=8)), max_size=40).map(lambda found: "".join(found).encode("utf-8", "surrogatepass")))
+RAW = st.one_of(
+    st.binary(max_size=400),
+    st.lists(st.one_of(FRAGMENTS, st.text(max_size=8)), max_size=40).map(lambda found: "".join(found).encode("utf-8", "surrogatepass")),
+)
 KINDS = st.sampled_from([None, *JOURNALS, PartKind.KERNEL, PartKind.SERVER, PartKind.CLIENT, PartKind.STATUS, PartKind.NOTICE])
 
 
@@ -78,7 +81,12 @@ def test_pieces_are_the_file_again_unless_a_line_is_too_long(lines: list[bytes],
 
 
 FIELD_NAMES = st.sampled_from(["_PID", "_COMM", "_TRANSPORT", "SYSLOG_IDENTIFIER", "_SELINUX_CONTEXT", "COREDUMP", "X"])
-VALUES = st.one_of(st.binary(max_size=40), st.sampled_from([b"1", b"systemd", b"kernel", b"unconfined\n", b"\n\n__CURSOR=s\n_PID=1\n_COMM=systemd\nMESSAGE=fake\n", b"\n_TRANSPORT=kernel\n"]))
+VALUES = st.one_of(
+    st.binary(max_size=40),
+    st.sampled_from(
+        [b"1", b"systemd", b"kernel", b"unconfined\n", b"\n\n__CURSOR=s\n_PID=1\n_COMM=systemd\nMESSAGE=fake\n", b"\n_TRANSPORT=kernel\n"]
+    ),
+)
 
 
 def exported(fields: Iterable[tuple[str, bytes]]) -> bytes:
@@ -93,14 +101,18 @@ def exported(fields: Iterable[tuple[str, bytes]]) -> bytes:
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.tuples(st.lists(st.tuples(FIELD_NAMES, VALUES), max_size=5, unique_by=lambda f: f[0]), VALUES), min_size=1, max_size=6))
 def test_no_value_of_an_export_ever_becomes_another_entry_or_field(entries: list[tuple[list[tuple[str, bytes]], bytes]]) -> None:
-    raw = b"".join(exported([("__CURSOR", b"s"), ("__REALTIME_TIMESTAMP", b"1778321718000001"), *fields, ("MESSAGE", message)]) for fields, message in entries)
+    raw = b"".join(
+        exported([("__CURSOR", b"s"), ("__REALTIME_TIMESTAMP", b"1778321718000001"), *fields, ("MESSAGE", message)]) for fields, message in entries
+    )
     with tempfile.TemporaryDirectory() as folder:
         _, found = framed(raw, PartKind.JOURNAL_EXPORT, folder)
     assert len({frame.start for frame in found}) == len(entries)
     for start, (fields, _) in zip(sorted({frame.start for frame in found}), entries, strict=True):
         told = dict(fields)
         for frame in (f for f in found if f.start == start):
-            if told.get("_TRANSPORT") != b"kernel" and not (told.get("_TRANSPORT") is None and told.get("SYSLOG_IDENTIFIER", told.get("_COMM")) == b"kernel"):
+            if told.get("_TRANSPORT") != b"kernel" and not (
+                told.get("_TRANSPORT") is None and told.get("SYSLOG_IDENTIFIER", told.get("_COMM")) == b"kernel"
+            ):
                 assert frame.origin is not Origin.KERNEL
             if frame.origin is Origin.SYSTEMD:
                 names = told.get("_COMM", b"") + told.get("SYSLOG_IDENTIFIER", b"")
@@ -110,7 +122,9 @@ def test_no_value_of_an_export_ever_becomes_another_entry_or_field(entries: list
 @settings(max_examples=200, deadline=None)
 @given(st.lists(st.one_of(st.text(max_size=30), st.binary(max_size=20).map(list), st.none()), min_size=1, max_size=8), st.booleans())
 def test_a_message_in_json_is_found_as_a_json_parser_finds_it(messages: list[object], ascii_only: bool) -> None:
-    raw = "".join(json.dumps({"_PID": "7", "MESSAGE": m, "X": '"MESSAGE":"fake"'}, ensure_ascii=ascii_only, separators=(",", ":")) + "\n" for m in messages)
+    raw = "".join(
+        json.dumps({"_PID": "7", "MESSAGE": m, "X": '"MESSAGE":"fake"'}, ensure_ascii=ascii_only, separators=(",", ":")) + "\n" for m in messages
+    )
     with tempfile.TemporaryDirectory() as folder:
         _, found = framed(raw.encode("utf-8", "surrogatepass"), PartKind.JOURNAL_JSON, folder)
     assert sorted({frame.line_no for frame in found}) == list(range(1, len(messages) + 1))

@@ -8,7 +8,15 @@ from forensics import units
 from forensics.errors import UsageError
 from forensics.model import UnitState
 
-NAMES = ("sglang-k26-ddtree.service", "sglang-qwen.service", "nginx.service", "sshd.service", "vllm-1.service", "vllm-2.service", "getty@tty1.service")
+NAMES = (
+    "sglang-k26-ddtree.service",
+    "sglang-qwen.service",
+    "nginx.service",
+    "sshd.service",
+    "vllm-1.service",
+    "vllm-2.service",
+    "getty@tty1.service",
+)
 
 
 @pytest.mark.parametrize("asked", ["-rf", "a b", "$(id)", "unit;reboot", "", "ünit", "a/b", "`x`", "x\n"])

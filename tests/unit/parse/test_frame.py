@@ -53,7 +53,9 @@ def test_a_boot_mark_carries_its_boot_and_a_line_of_systemd_its_unit() -> None:
 
 
 def test_no_line_of_a_plain_log_is_systemds(tmp_path: Path) -> None:
-    found = frames_of(written(tmp_path, SERVER_LINE + "\nMay 09 10:15:51 h systemd[1]: x.service: Failed with result 'signal'.\n" + SERVER_LINE + "\n"))
+    found = frames_of(
+        written(tmp_path, SERVER_LINE + "\nMay 09 10:15:51 h systemd[1]: x.service: Failed with result 'signal'.\n" + SERVER_LINE + "\n")
+    )
     assert {frame.origin for frame in found} == {Origin.SERVER}
 
 
@@ -108,7 +110,9 @@ def test_a_line_of_dockers_own_file_is_opened(tmp_path: Path) -> None:
 def test_rank_and_pid_come_from_the_servers_prefix(tmp_path: Path) -> None:
     frame = one(tmp_path, "(Worker_TP1 pid=15193) ERROR 05-08 19:06:38 [multiproc_executor.py:962] CUDA error", PartKind.SERVER)
     assert (frame.rank, frame.pid, frame.inner, frame.text) == ("Worker_TP1", 15193, "05-08 19:06:38", "CUDA error")
-    frame = one(tmp_path, "May 09 10:15:34 h vllm[99]: (Worker_TP1 pid=15193) ERROR 05-08 19:06:38 [executor.py:962] CUDA error", PartKind.JOURNAL_TEXT)
+    frame = one(
+        tmp_path, "May 09 10:15:34 h vllm[99]: (Worker_TP1 pid=15193) ERROR 05-08 19:06:38 [executor.py:962] CUDA error", PartKind.JOURNAL_TEXT
+    )
     assert (frame.pid, frame.fields) == (15193, {"outer_pid": "99"})
 
 
@@ -152,7 +156,9 @@ def test_a_record_goes_on_in_the_next_block(tmp_path: Path) -> None:
 
 def test_further_lines_of_a_message_are_its_writers_and_others_nobodys(tmp_path: Path) -> None:
     head = "May 09 10:15:34 h systemd[1]: "
-    found = frames_of(written(tmp_path, f"{head}first line\n{' ' * len(head)}  second line\nx.service: Failed with result 'signal'.\n", part=PartKind.JOURNAL_TEXT))
+    found = frames_of(
+        written(tmp_path, f"{head}first line\n{' ' * len(head)}  second line\nx.service: Failed with result 'signal'.\n", part=PartKind.JOURNAL_TEXT)
+    )
     assert [(frame.text, frame.origin, frame.fields.get("trusted", "")) for frame in found] == [
         ("first line", Origin.SYSTEMD, "1"),
         ("  second line", Origin.SYSTEMD, "1"),
@@ -182,7 +188,17 @@ def test_only_the_log_lines_of_a_status_are_framed() -> None:
 
 
 def test_answers_that_are_no_logs_are_not_framed(tmp_path: Path) -> None:
-    for kind in (PartKind.SHOW, PartKind.IS_ACTIVE, PartKind.UNITS, PartKind.SOCKETS, PartKind.HEALTH, PartKind.GPU, PartKind.CLOCK, PartKind.UNIT_FILE, PartKind.BENCH_JSON):
+    for kind in (
+        PartKind.SHOW,
+        PartKind.IS_ACTIVE,
+        PartKind.UNITS,
+        PartKind.SOCKETS,
+        PartKind.HEALTH,
+        PartKind.GPU,
+        PartKind.CLOCK,
+        PartKind.UNIT_FILE,
+        PartKind.BENCH_JSON,
+    ):
         assert frames_of(written(tmp_path, "May 09 10:15:34 h systemd[1]: x\n", part=kind)) == []
 
 
@@ -238,7 +254,15 @@ def test_a_stamp_without_a_year_is_completed_from_what_is_known() -> None:
 
 
 def test_what_a_service_says_of_units_is_not_believed() -> None:
-    fields = {"UNIT": "a.service", "_SYSTEMD_UNIT": "b.service", "INVOCATION_ID": "a", "_SYSTEMD_INVOCATION_ID": "b", "PRIORITY": "3", "_BOOT_ID": "c", "_TRANSPORT": "stdout"}
+    fields = {
+        "UNIT": "a.service",
+        "_SYSTEMD_UNIT": "b.service",
+        "INVOCATION_ID": "a",
+        "_SYSTEMD_INVOCATION_ID": "b",
+        "PRIORITY": "3",
+        "_BOOT_ID": "c",
+        "_TRANSPORT": "stdout",
+    }
     told = record(frame_with(fields=fields))
     assert (told.unit, told.invocation, told.priority, told.boot, told.transport) == ("b.service", "b", 3, "c", "stdout")
     told = record(frame_with(fields=fields, origin=Origin.SYSTEMD))

@@ -19,13 +19,32 @@ def field(name: str, value: bytes) -> bytes:
 
 
 def entry(message: bytes | None, **fields: str) -> bytes:
-    known = {"__CURSOR": "s=1", "__REALTIME_TIMESTAMP": "1778321718000001", "_PID": "4711", "_COMM": "python", "SYSLOG_IDENTIFIER": "python", "_TRANSPORT": "stdout", **fields}
+    known = {
+        "__CURSOR": "s=1",
+        "__REALTIME_TIMESTAMP": "1778321718000001",
+        "_PID": "4711",
+        "_COMM": "python",
+        "SYSLOG_IDENTIFIER": "python",
+        "_TRANSPORT": "stdout",
+        **fields,
+    }
     text = "".join(f"{name}={value}\n" for name, value in known.items()).encode()
-    return text + (b"" if message is None else b"MESSAGE=" + message + b"\n" if message.isascii() and b"\n" not in message else field("MESSAGE", message)) + b"\n"
+    return (
+        text
+        + (b"" if message is None else b"MESSAGE=" + message + b"\n" if message.isascii() and b"\n" not in message else field("MESSAGE", message))
+        + b"\n"
+    )
 
 
 def as_json(message: object, **fields: str) -> str:
-    known = {"__REALTIME_TIMESTAMP": "1778321718000001", "_PID": "4711", "_COMM": "python", "SYSLOG_IDENTIFIER": "python", "_TRANSPORT": "stdout", **fields}
+    known = {
+        "__REALTIME_TIMESTAMP": "1778321718000001",
+        "_PID": "4711",
+        "_COMM": "python",
+        "SYSLOG_IDENTIFIER": "python",
+        "_TRANSPORT": "stdout",
+        **fields,
+    }
     return json.dumps({**known, "MESSAGE": message}, separators=(",", ":")) + "\n"
 
 
@@ -36,7 +55,9 @@ def said(frames: list[Frame]) -> list[tuple[str, str, int | None, str, str]]:
 # --------------------------------------------------------------------------- formats agree
 
 
-@pytest.mark.parametrize("form", ["short-iso", "short-iso-precise", "short-precise", "short-unix", "short-full", "short-monotonic", "with-unit", "json", "export"])
+@pytest.mark.parametrize(
+    "form", ["short-iso", "short-iso-precise", "short-precise", "short-unix", "short-full", "short-monotonic", "with-unit", "json", "export"]
+)
 def test_all_formats_of_a_fault_say_the_same(form: str) -> None:
     plain = frames_of(section_of(DATA / "oom-memorymax.short.txt"))
     found = frames_of(section_of(DATA / f"oom-memorymax.{form}.txt"))
@@ -123,7 +144,9 @@ def test_a_message_in_json_may_have_any_shape(message: object, texts: list[str],
     found = [block.frame(i) for i in range(len(block.keys))]
     assert [frame.text for frame in found] == ["first", *texts, "last"]
     assert [frame.line_no for frame in found] == [1, *[2] * len(texts), 3]
-    assert [key.decode("utf-8", "replace").replace("\0", "\ufffd") for key in block.keys] == ["".join(c for c in t if c not in "0123456789") for t in ["first", *texts, "last"]]
+    assert [key.decode("utf-8", "replace").replace("\0", "\ufffd") for key in block.keys] == [
+        "".join(c for c in t if c not in "0123456789") for t in ["first", *texts, "last"]
+    ]
 
 
 def test_a_missing_message_is_an_empty_line(tmp_path: Path) -> None:
@@ -132,7 +155,13 @@ def test_a_missing_message_is_an_empty_line(tmp_path: Path) -> None:
 
 def test_a_line_that_is_no_entry_costs_that_line_and_is_reported(tmp_path: Path) -> None:
     cut = as_json("cut off here")[:-20]
-    (block,) = blocks_of(written(tmp_path, as_json("a") + "Hint: You are currently not seeing messages from the system.\n" + as_json("b") + "\n" + cut, part=PartKind.JOURNAL_JSON))
+    (block,) = blocks_of(
+        written(
+            tmp_path,
+            as_json("a") + "Hint: You are currently not seeing messages from the system.\n" + as_json("b") + "\n" + cut,
+            part=PartKind.JOURNAL_JSON,
+        )
+    )
     assert [block.frame(i).text for i in (0, 2)] == ["a", "b"]
     assert "not seeing messages" in block.frame(1).text
     assert "cut off" in block.frame(4).text or block.frame(4).text == ""

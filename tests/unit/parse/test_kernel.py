@@ -13,7 +13,13 @@ from tests.unit.parse.framing import frames_of, written
 
 @pytest.mark.parametrize(
     "text",
-    ["[2026-05-09 10:15:34 TP0] Load weight begin", "[rank0]: Traceback", "[12] x", "uwsgi was killed", "[  38886]     0 38886      243        1    28672        0          -998 pause"],
+    [
+        "[2026-05-09 10:15:34 TP0] Load weight begin",
+        "[rank0]: Traceback",
+        "[12] x",
+        "uwsgi was killed",
+        "[  38886]     0 38886      243        1    28672        0          -998 pause",
+    ],
 )
 def test_what_is_no_kernel_stamp_is_left_alone(text: str) -> None:
     assert kernel.strip(text) is None

@@ -153,7 +153,13 @@ def test_the_answer_to_a_question_is_what_was_asked_for(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "kind"),
-    [("", K.EMPTY), ("-- No entries --\n", K.EMPTY), ("No journal files were found.\n", K.NOTICE), (JOURNAL, K.JOURNAL_TEXT), ("__CURSOR=s\nMESSAGE=x\n\n", K.JOURNAL_EXPORT)],
+    [
+        ("", K.EMPTY),
+        ("-- No entries --\n", K.EMPTY),
+        ("No journal files were found.\n", K.NOTICE),
+        (JOURNAL, K.JOURNAL_TEXT),
+        ("__CURSOR=s\nMESSAGE=x\n\n", K.JOURNAL_EXPORT),
+    ],
 )
 def test_a_journal_that_was_asked_for_may_come_otherwise(text: str, kind: PartKind, tmp_path: Path) -> None:
     assert [part.kind for part in sniff.parts(written(tmp_path, text, part=K.JOURNAL_EXPORT))] == [kind]
