@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from forensics import clock
-from forensics.model import Cause, ClientView, Direction, EndBy, EndKind, Health, Life, Phase, Pick, Warn
+from forensics.model import Cause, ClientView, Direction, EndBy, EndKind, Health, Life, Origin, Phase, Pick, Warn
 from forensics.reason.advice import filled
 from forensics.reason.client import false_ready
 from forensics.reason.known import KnownFacts
@@ -31,12 +31,12 @@ def health(story: Story, verdict: Verdict) -> Health:
         if verdict.cause is Cause.HEALTHY:
             return Health.HEALTHY
         return Health.STARTING if story.profile is not None or (state is not None and state.active == "activating") else Health.UNKNOWN
-    if last.end.kind is EndKind.STOPPED:
+    if last.end.kind is EndKind.STOPPED or (state is not None and state.active == "deactivating"):
         return Health.STOPPED
-    if state is not None and state.active == "failed":
+    if (state is not None and state.active == "failed") or last.end.kind is not EndKind.NONE:
         return Health.FAILED
-    if last.end.kind is not EndKind.NONE:
-        return Health.FAILED
+    if state is not None and state.active == "inactive":
+        return Health.STOPPED
     if verdict.by == "root" and verdict.cause not in (
         Cause.BENCH_OVERLOAD,
         Cause.WRONG_ENDPOINT,
@@ -46,8 +46,6 @@ def health(story: Story, verdict: Verdict) -> Health:
         Cause.EVIDENCE_MISSING,
     ):
         return Health.FAILED
-    if state is not None and state.active == "inactive":
-        return Health.STOPPED
     if last.ready or verdict.cause is Cause.HEALTHY:
         return Health.HEALTHY
     return Health.UNKNOWN
@@ -84,8 +82,10 @@ def headline(story: Story, known: KnownFacts, verdict: Verdict, client: ClientVi
 def _why(verdict: Verdict, known: KnownFacts, direction: Direction | None) -> str:
     plain = _plain(verdict.cause, known.story.issue)
     said = filled(verdict.rule.says, verdict.signals[0].captures, known) if verdict.rule and verdict.signals else None
-    # what ended it is in the life, and more exact there than in a rule for all signals
-    says = plain if not said or (verdict.by == "mechanism" and plain != str(verdict.cause)) else " ".join(said.split()).rstrip(".")
+    record = verdict.signals[0].record if verdict.signals else None
+    by_systemd = verdict.by == "mechanism" and (record is None or record.origin is Origin.SYSTEMD)
+    # what ended the main process is in the life, and more exact there than in a rule for all signals
+    says = plain if not said or (by_systemd and plain != str(verdict.cause)) else " ".join(said.split()).rstrip(".")
     if direction is Direction.REBALANCE:
         says += "; the attempt beside it failed the other way, so no value in between fits either"
     return says

@@ -1,0 +1,88 @@
+"""The pipeline as a library: targets in, diagnoses out, and the exit code of several."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import forensics
+from forensics import api
+from forensics.errors import TargetError
+from forensics.model import Cause, Diagnosis, Health
+
+SAMPLES = Path(__file__).resolve().parents[2] / "samples"
+
+
+def told(cause: Cause, health: Health = Health.FAILED, **more: float) -> Diagnosis:
+    return Diagnosis(target="t", headline="h", health=health, cause=cause, **more)  # type: ignore[arg-type]  # one field at a time
+
+
+@pytest.mark.parametrize(
+    ("diagnosis", "code"),
+    [
+        (told(Cause.GPU_OOM_INIT), 1),
+        (told(Cause.MISTYPED_UNIT, Health.UNKNOWN), 1),
+        (told(Cause.HEALTHY, Health.HEALTHY), 0),
+        (told(Cause.OPERATOR_STOP, Health.STOPPED), 0),
+        (told(Cause.STARTUP_RACE, Health.STARTING), 4),
+        (told(Cause.STARTUP_RACE, Health.HEALTHY, ready_at=1.0), 1),
+        (told(Cause.EVIDENCE_MISSING, Health.UNKNOWN), 3),
+        (told(Cause.UNKNOWN), 5),
+        (told(Cause.UNKNOWN, Health.UNKNOWN), 3),
+    ],
+    ids=["failure", "mistyped", "healthy", "stopped", "starting", "race-over", "no-evidence", "unknown", "nothing-seen"],
+)
+def test_the_exit_code_of_one(diagnosis: Diagnosis, code: int) -> None:
+    assert api.exit_code([diagnosis]) == code
+
+
+def test_the_worst_of_several_counts() -> None:
+    healthy, failed, starting = told(Cause.HEALTHY, Health.HEALTHY), told(Cause.HOST_OOM), told(Cause.STARTUP_RACE, Health.STARTING)
+    assert api.exit_code([healthy, starting]) == 4
+    assert api.exit_code([starting, failed, healthy]) == 1
+    assert api.exit_code([failed, told(Cause.UNKNOWN)]) == 5
+    assert api.exit_code([told(Cause.UNKNOWN), told(Cause.EVIDENCE_MISSING)]) == 3
+
+
+def test_nothing_looked_at_is_could_not_look() -> None:
+    assert api.exit_code([]) == 3
+
+
+def test_a_folder_through_the_public_door() -> None:
+    (found,) = forensics.diagnose([str(SAMPLES / "silent-crash")])
+    assert (found.cause, found.unit) == ("gpu-oom-init", "sglang-qwen.service")
+
+
+def test_several_targets_give_one_diagnosis_each_in_order() -> None:
+    found = api.diagnose([str(SAMPLES / "healthy"), str(SAMPLES / "kernel-oom")])
+    assert [d.cause for d in found] == ["healthy", "host-oom"]
+
+
+def test_a_client_beside_the_target_is_evidence(tmp_path: Path) -> None:
+    bench = tmp_path / "out.txt"
+    bench.write_text("urllib.error.URLError: <urlopen error [Errno 111] Connection refused>\n")
+    (found,) = api.diagnose([str(SAMPLES / "kernel-oom")], bench=[bench])
+    assert found.client is not None
+    assert found.client.refused == 1
+
+
+def test_a_window_dates_a_client_that_prints_no_times(tmp_path: Path) -> None:
+    bench = tmp_path / "out.txt"
+    bench.write_text("urllib.error.URLError: <urlopen error [Errno 111] Connection refused>\n")
+    (found,) = api.diagnose([str(SAMPLES / "kernel-oom")], bench=[bench], bench_window=(1.0, 2.0))
+    assert found.client is not None
+    assert (found.client.first_error_at, found.client.last_error_at) == (1.0, 2.0)
+
+
+def test_a_mistyped_unit_of_saved_files_is_resolved_from_the_names_in_them() -> None:
+    (found,) = api.diagnose([str(SAMPLES / "silent-crash")], unit="sglang-qwem")
+    assert found.unit == "sglang-qwen.service"
+    assert next(w.kind for w in found.warnings) == "mistyped-unit"
+
+
+def test_saved_files_are_not_waited_for() -> None:
+    from forensics.wait import wait_until_ready
+
+    with pytest.raises(TargetError, match="do not change by waiting"):
+        wait_until_ready(str(SAMPLES / "silent-crash"))
