@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from forensics.model import Cause, Coverage, Evidence, Facts, MarkKind, Moment, Origin, Role, Signal
 from forensics.reason.place import Story, error_times, evidence
+from forensics.reason.startup import FRAME
 from forensics.reason.verdict import Verdict
 
 MOST = 12
@@ -127,7 +128,7 @@ def timeline(story: Story, verdict: Verdict) -> tuple[Moment, ...]:
     for placed in story.placed:
         mark, record = placed.mark, placed.seen.record
         near = abs(placed.life - story.issue.index) <= 1
-        begins = mark is not None and mark.kind is MarkKind.BEGIN and placed.life == story.issue.index and record.rank in ("", "TP0")
+        begins = mark is not None and mark.kind is MarkKind.BEGIN and mark.what != FRAME and placed.life == story.issue.index and record.rank in ("", "TP0")
         if mark is not None and near and (mark.kind in interesting or begins):
             moments.append(Moment(at=record.at, source=record.source, text=record.text[:200]))
     for signal in verdict.signals[:3]:

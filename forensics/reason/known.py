@@ -218,7 +218,8 @@ def _sum(benches: tuple[BenchRun, ...], name: str) -> int | None:
 
 def _rows(benches: tuple[BenchRun, ...], *, good: bool) -> tuple[Evidence, ...]:
     """The first and the last attempt that went well, or that failed."""
-    rows = [(b.source, r) for b in benches for r in b.rows if r.kind and (r.kind == "ok") is good]
+    counted = ("successful_requests", "completed") if good else ("failed_requests", "failed")
+    rows = [(b.source, r) for b in benches for r in b.rows if (r.kind and (r.kind == "ok") is good) or r.metric in counted]
     chosen = [rows[0], rows[-1]] if len(rows) > 1 else rows
     return tuple(Evidence(source=source, line=r.line_no, text=r.text, at=r.at) for source, r in chosen)
 

@@ -200,6 +200,7 @@ class Fold:
             draft.finished = True
         elif mark.kind is MarkKind.STOPPING:
             draft.stopping = True
+        draft.startup.started_at = draft.started_at
         draft.startup.feed(mark, record, captures)
 
     def _systemd(self, kind: MarkKind, record: Record, captures: dict[str, str]) -> None:

@@ -32,6 +32,8 @@ class Startup:
     done: dict[str, set[Phase]] = field(default_factory=dict)  # rank → phases that ended on it
     latest: int | None = None
     progress: Progress | None = None
+    progress_of: Phase | None = None
+    started_at: float | None = None  # of the process, where systemd said it
     listening: bool = False
     ready: bool = False
     served: bool = False
@@ -107,7 +109,12 @@ class Startup:
             for other in self.open_of:
                 self._close(other, record.at)  # the main process logs no end of it: the first rank to speak ends it
         self._close(rank, record.at)
-        self.spans.append(PhaseSpan(phase=phase, rank=rank or None, started_at=record.at, line_no=record.line_no, source=record.source))
+        if self.progress is not None and phase is not self.progress_of:
+            self.progress = None  # it belongs to the phase that is over
+        began = record.at
+        if phase is Phase.LAUNCH and not self.spans and self.started_at is not None:
+            began = self.started_at  # the imports before the first line are part of it
+        self.spans.append(PhaseSpan(phase=phase, rank=rank or None, started_at=began, line_no=record.line_no, source=record.source))
         self.open_of[rank] = self.latest = len(self.spans) - 1
 
     def _close(self, rank: str, at: float | None) -> None:
@@ -141,6 +148,7 @@ class Startup:
             self._begin(mark.phase, rank, record)
         done, of = captures.get("done"), captures.get("of")
         if done and of and done.isdigit() and of.isdigit() and int(of):
+            self.progress_of = mark.phase
             self.progress = Progress(done=int(done), of=int(of), what=mark.what or "", at=record.at)
 
     def _serve(self, record: Record) -> None:
