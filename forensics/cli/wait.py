@@ -12,7 +12,10 @@ from forensics.cli.diagnose import rendered
 
 EPILOG = """\
 \b
-Exit codes: 0 ready · 1 it failed, and why is said · 3 could not look · 4 still starting when the time was over · 5 it failed, cause unknown
+Exit codes:
+  0  ready                             4  still starting when the time was over
+  1  it failed, and why is said        5  it failed, cause unknown
+  3  could not look
 
 \b
 Examples:
