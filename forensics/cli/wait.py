@@ -13,7 +13,7 @@ from forensics.cli.diagnose import rendered
 EPILOG = """\
 \b
 Exit codes:
-  0  ready                             4  still starting when the time was over
+  0  ready                             4  still starting when time was over
   1  it failed, and why is said        5  it failed, cause unknown
   3  could not look
 
