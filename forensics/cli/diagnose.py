@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -110,4 +111,7 @@ def rendered(found: Sequence[Diagnosis], form: str, *, width: int, color: bool, 
         return "\n---\n\n".join(markdown.render(d) for d in found)
     from forensics.report import text
 
-    return f"\n{'─' * width}\n\n".join(text.render(d, width=width, color=color, verbose=verbose) for d in found)
+    seen = Counter(d.target for d in found)
+    blocks = [text.render(d, width=width, color=color, verbose=verbose, brief=seen[d.target] > 1 and not verbose) for d in found]
+    lists = {d.target: text.worth_a_look(d, width=width, color=color) for d in found if seen[d.target] > 1}
+    return f"\n{'─' * width}\n\n".join([*blocks, *filter(None, lists.values())])

@@ -72,7 +72,7 @@ def diagnose(facts: Facts, rules: RuleSet, capture: Capture) -> Diagnosis:
         timeline=cite.timeline(story, verdict),
         warnings=tell.warnings(story, known, capture.pick),
         coverage=cite.coverage(facts),
-        candidates=capture.pick.candidates if capture.pick.unit is None else (),
+        candidates=capture.pick.candidates if capture.pick.unit is None or capture.pick.how == "several" else (),
     )
 
 

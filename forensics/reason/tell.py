@@ -62,6 +62,9 @@ def headline(story: Story, known: KnownFacts, verdict: Verdict, client: ClientVi
         return f"{name} does not exist on this host, and no unit has a name near it"
     if verdict.cause is Cause.EVIDENCE_MISSING:
         return f"nothing can be said of {name}: {why}"
+    if verdict.cause is Cause.UNKNOWN and story.unit is None and pick.why and story.profile is None:
+        count = f" (looked at {len(story.facts.units)} units)" if story.facts.units else ""
+        return f"{pick.why}{count}; name the one that is meant with --unit"
     if verdict.cause is Cause.UNKNOWN:
         return _unknown(name, life)
     if verdict.cause is Cause.HEALTHY:

@@ -32,8 +32,11 @@ _GAPS = {
 }
 
 
-def render(diagnosis: Diagnosis, *, width: int = 80, color: bool = False, verbose: bool = False) -> str:
-    """The whole report, with a line end. ``width`` below 60 counts as 60; ``verbose`` adds the timeline and cuts nothing."""
+def render(diagnosis: Diagnosis, *, width: int = 80, color: bool = False, verbose: bool = False, brief: bool = False) -> str:
+    """The whole report, with a line end. ``width`` below 60 counts as 60; ``verbose`` adds the timeline and cuts nothing.
+
+    ``brief`` is the answer alone, for one of several units of a host.
+    """
     width = max(width, 60)
     d = cite.washed(diagnosis, lambda text: redact.secrets(redact.neutralise(text)))
     paint: Paint = (lambda text, code: f"\x1b[{code}m{text}\x1b[0m") if color else (lambda text, code: text)
@@ -41,6 +44,13 @@ def render(diagnosis: Diagnosis, *, width: int = 80, color: bool = False, verbos
         _headline(d, width, paint),
         _warnings(d, width, paint),
         _summary(d, width, paint),
+        *([] if brief else _sections(d, width, paint, verbose=verbose)),
+    ]
+    return "\n\n".join("\n".join(line.rstrip() for line in block) for block in blocks if block) + "\n"
+
+
+def _sections(d: Diagnosis, width: int, paint: Paint, *, verbose: bool) -> list[list[str]]:
+    return [
         _section("WHAT TO DO", _actions(d, width, paint), paint),
         _section(_dated("EVIDENCE", [e.at for e in d.evidence]), _evidence(d, width, paint, verbose), paint),
         _section("START-UP" if not d.ready_at else "PHASES", _phases(d, width, paint), paint),
@@ -53,7 +63,14 @@ def render(diagnosis: Diagnosis, *, width: int = 80, color: bool = False, verbos
         _section("NEXT", _next(d, paint), paint),
         _section("GAPS IN THE EVIDENCE", _gaps(d, width), paint),
     ]
-    return "\n\n".join("\n".join(line.rstrip() for line in block) for block in blocks if block) + "\n"
+
+
+def worth_a_look(diagnosis: Diagnosis, *, width: int = 80, color: bool = False) -> str:
+    """The list of units that could be meant, for below several brief reports; "" where there is none."""
+    d = cite.washed(diagnosis, lambda text: redact.secrets(redact.neutralise(text)))
+    paint: Paint = (lambda text, code: f"\x1b[{code}m{text}\x1b[0m") if color else (lambda text, code: text)
+    lines = _section("UNITS WORTH A LOOK", _candidates(d, max(width, 60)), paint)
+    return "\n".join(line.rstrip() for line in lines) + "\n" if lines else ""
 
 
 # --------------------------------------------------------------------------- the answer

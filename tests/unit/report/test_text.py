@@ -197,3 +197,9 @@ def test_an_end_is_told_in_words(end: End, words: str) -> None:
 def test_an_action_without_words_tells_the_flag() -> None:
     assert cite.advice_line(Advice(text="", flag="--tp", to=8.0)) == "--tp: to 8"
     assert cite.advice_line(Advice(text="more GPUs", flag="--tp", direction=Direction.RAISE, from_="4", to="8")) == "more GPUs [--tp: raise, 4 → 8]"
+
+
+def test_one_of_several_units_is_answered_in_brief() -> None:
+    whole, brief = text.render(example.died()), text.render(example.died(), brief=True)
+    assert whole.startswith(brief.rstrip("\n"))
+    assert "EVIDENCE" not in brief
