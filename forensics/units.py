@@ -28,14 +28,14 @@ def near(asked: str, names: Iterable[str]) -> tuple[str | None, int, tuple[str, 
     from rapidfuzz.distance import OSA
 
     stem, _, suffix = asked.rpartition(".")
-    allowed = 1 if len(stem) < 6 else 2 if len(stem) < 12 else 3
+    allowed = 0 if len(stem) < 4 else 1 if len(stem) < 8 else 2 if len(stem) < 14 else 3
     scored: list[tuple[int, str]] = []
     for name in set(names):
         other, _, other_suffix = name.rpartition(".")
         if other_suffix != suffix or name == asked:
             continue
-        distance = OSA.distance(stem, other, score_cutoff=allowed)
-        if distance <= allowed and _letters(stem) != _letters(other):
+        distance = OSA.distance(stem.lower(), other.lower(), score_cutoff=allowed)
+        if distance <= allowed and _letters(stem) != _letters(other):  # only the case differs: 0
             scored.append((distance, name))
     scored.sort()
     close = tuple(name for _, name in scored)
@@ -69,12 +69,18 @@ def resolve(asked: str | None, names: Sequence[str], states: Mapping[str, UnitSt
         groups.append((how, f"{why} and runs a known server", known))
         groups.append((how, why, [] if profiled else found))
     groups.append(("profile", "its command line is that of a known server", profiled))
-    everything = tuple(dict.fromkeys([*failed, *restarting, *starting, *profiled]))
+
+    def urgency(name: str) -> tuple[int, bool, float, str]:
+        where = 0 if name in restarting else 1 if name in failed else 2 if name in starting else 3
+        return where, name not in profiled, -(services[name].started_at or 0.0), name
+
+    everything = tuple(sorted({*failed, *restarting, *starting, *profiled}, key=urgency))
     for how, why, found in groups:
         if len(found) == 1:
             return Pick(unit=found[0], how=how, why=f"no --unit given: taken because {why}", candidates=tuple(n for n in everything if n != found[0]))
         if found:
-            return Pick(how="none", why=f"no --unit given and {len(found)} could be meant", candidates=tuple(sorted(found)))
+            worth = tuple(n for n in everything if n in found or n in restarting)
+            return Pick(how="none", why=f"no --unit given and {len(worth)} could be meant", candidates=worth)
     if len(services) == 1:
         (only,) = services
         return Pick(unit=only, how="evidence", why="the only unit in the evidence")
@@ -96,12 +102,16 @@ def _asked(name: str, names: Sequence[str], states: Mapping[str, UnitState]) -> 
     meant, distance, close = near(name, existing)
     if meant is not None:
         return Pick(asked=name, unit=meant, how="mistyped", distance=distance, why=difference(name, meant, distance))
-    return Pick(asked=name, unit=name if not existing or state is None else None, how="asked" if not existing else "missing", candidates=close)
+    stem = name.rpartition(".")[0].lower()
+    holding = sorted(n for n in existing if len(stem) > 1 and stem in n.lower())
+    return Pick(asked=name, unit=name, how="missing" if existing else "asked", candidates=tuple(dict.fromkeys([*close, *holding])))
 
 
 def difference(asked: str, meant: str, distance: int) -> str:
     """Say in words how two names differ: ``two letters differ``."""
-    count = {1: "one letter differs", 2: "two letters differ", 3: "three letters differ"}.get(distance, f"{distance} letters differ")
+    count = {0: "only upper and lower case differ", 1: "one letter differs", 2: "two letters differ", 3: "three letters differ"}.get(
+        distance, f"{distance} letters differ"
+    )
     return f"{asked} does not exist; {meant} does: {count}"
 
 

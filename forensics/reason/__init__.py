@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from forensics.model import Capture, Cause, Diagnosis, End, EndKind, Facts, Life, Phase
+from pathlib import Path
+
+from forensics.model import Capture, Cause, Diagnosis, End, EndKind, Facts, Life, Phase, TargetKind
 from forensics.reason import cite, tell
 from forensics.reason.advice import advise, direction_of
 from forensics.reason.changes import changes
 from forensics.reason.client import client_view
+from forensics.reason.headline import headline
 from forensics.reason.hypotheses import hypotheses
 from forensics.reason.known import known_facts
 from forensics.reason.place import Story, story_of
@@ -46,7 +49,7 @@ def diagnose(facts: Facts, rules: RuleSet, capture: Capture) -> Diagnosis:
         server_version=life.version,
         captured_at=capture.at if capture.at is not None else facts.at,
         took_s=capture.took_s,
-        headline=tell.headline(story, known, verdict, client, direction, capture.pick),
+        headline=headline(story, known, verdict, client, direction, capture.pick),
         health=tell.health(story, verdict),
         cause=verdict.cause,
         status=verdict.status if verdict.cause not in (Cause.HEALTHY, Cause.UNKNOWN) else None,
@@ -70,10 +73,16 @@ def diagnose(facts: Facts, rules: RuleSet, capture: Capture) -> Diagnosis:
         phases=life.phases,
         lives=story.lives[-20:],
         timeline=cite.timeline(story, verdict),
-        warnings=tell.warnings(story, known, capture.pick),
+        warnings=tell.warnings(story, known, capture.pick, verdict),
         coverage=cite.coverage(facts),
         candidates=capture.pick.candidates if capture.pick.unit is None or capture.pick.how == "several" else (),
     )
+
+
+def _name(capture: Capture) -> str | None:
+    """What to call evidence that names no unit and no server: its one file."""
+    named = capture.target.kind is TargetKind.FILES and len(capture.sections) == 1 and capture.sections[0].name != "-"
+    return Path(capture.sections[0].name).name if named else None
 
 
 def _also(story: Story, verdict: Verdict) -> tuple[Cause, ...]:

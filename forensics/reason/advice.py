@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
-from forensics.model import Advice, Cause, Change, Direction, Phase
+from forensics import clock
+from forensics.model import Advice, Cause, Change, Direction, EndBy, Phase
 from forensics.reason.changes import flag
 from forensics.reason.known import KnownFacts
 from forensics.reason.place import Story
 from forensics.reason.verdict import Verdict
 from forensics.ruleset.schema import AdviceRule
+
+BARE = "run the command"
 
 
 def direction_of(story: Story, verdict: Verdict) -> Direction | None:
@@ -44,11 +49,18 @@ def advise(story: Story, known: KnownFacts, verdict: Verdict, direction: Directi
     if direction is not None and memory.flag is not None:
         found.extend(_fraction(known, direction))
     captures = {k: v for s in verdict.signals for k, v in s.captures.items()}
-    for rule in verdict.rule.advise if verdict.rule else ():
-        if direction is not None and rule.flag == memory.flag:
+    sender = _sender(story, verdict)
+    if sender is not None:
+        found.append(sender)
+    for rule in verdict.rule.advise if verdict.rule and sender is None else ():
+        if direction is not None and rule.flag is not None and rule.flag == memory.flag:
             continue  # said above, with the number
         made = _advice(rule, captures, known)
-        if made is not None:
+        if made is None:
+            continue
+        if made.text == BARE and found and found[-1].command is None:
+            found[-1] = replace(found[-1], command=made.command)  # a step and its command are one
+        else:
             found.append(made)
     if verdict.by in ("root", "mechanism") and changed and changed[0].since == "the last good life":
         what = ", ".join(f"{c.what} {c.before or 'unset'} → {c.after or 'unset'}" for c in changed[:3])
@@ -59,6 +71,22 @@ def advise(story: Story, known: KnownFacts, verdict: Verdict, direction: Directi
     if verdict.cause is Cause.MISTYPED_UNIT and story.unit:
         found.append(Advice(text=f"ask for {story.unit}", command=f"journalctl -u {story.unit}"))
     return tuple(found)
+
+
+def _sender(story: Story, verdict: Verdict) -> Advice | None:
+    """What to do about a signal whose sender is known; a rule for all signals cannot say it."""
+    end = story.issue.end
+    if verdict.cause is not Cause.SIGNAL_DEATH or verdict.by != "mechanism":
+        return None
+    if end.by is EndBy.OPERATOR:
+        return Advice(
+            text="somebody sent it through systemd (systemctl kill): the log of sudo or of the deployment tool says who",
+            command="journalctl -n 50 _COMM=sudo",
+        )
+    if end.by is EndBy.ITSELF and end.signal in ("SIGSEGV", "SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGTRAP"):
+        unit = f" -u {shlex.quote(story.unit)}" if story.unit else ""
+        return Advice(text="it crashed by itself: the stack of its core names the function", command=f"coredumpctl info{unit}")
+    return None
 
 
 def _fraction(known: KnownFacts, direction: Direction) -> list[Advice]:
@@ -96,7 +124,7 @@ def _advice(rule: AdviceRule, captures: dict[str, str], known: KnownFacts) -> Ad
         verb = {Direction.RAISE: "raise", Direction.LOWER: "lower"}.get(direction, "change") if direction else "change"
         if rule.flag is None and command is None:
             return None
-        text = f"{verb} {rule.flag}" + (f" to {to}" if to is not None else "") if rule.flag else "run the command"
+        text = f"{verb} {rule.flag}" + (f" to {to}" if to is not None else "") if rule.flag else BARE
     current = known.story.issue.arguments.get((rule.flag or "").lstrip("-").replace("-", "_")) if rule.flag else None
     return Advice(
         text=text,
@@ -132,5 +160,16 @@ def filled(text: str | None, captures: Mapping[str, str], known: KnownFacts) -> 
 def concrete(text: str, known: KnownFacts) -> str:
     """Put the names of this case where a rule says UNIT, HOST, PORT or PID; a word that is not known stays, for a person to fill in."""
     story = known.story
-    names = {"UNIT": story.unit, "HOST": story.host, "PORT": known.value("life.port"), "PID": story.state.main_pid if story.state else None}
-    return re.sub(r"\b(UNIT|HOST|PORT|PID)\b", lambda m: str(names[m[1]] or m[1]), text)
+    arguments = story.issue.arguments
+    names = {
+        "UNIT": shlex.quote(story.unit) if story.unit else None,
+        "HOST": story.host,
+        "PORT": known.value("life.port"),
+        "PID": story.state.main_pid if story.state else None,
+        "MODEL": arguments.get("model_path") or arguments.get("model"),
+    }
+    text = re.sub(r"\b(UNIT|HOST|PORT|PID|MODEL)\b", lambda m: str(names[m[1]] or m[1]), text)
+    if story.issue.started_at is None:
+        return text
+    since = clock.iso(story.issue.started_at).replace("T", " ").removesuffix("Z")
+    return re.sub(r"--since[= ](?:\"-1h\"|'-1h'|-1h)", f"--since '{since} UTC'", text)

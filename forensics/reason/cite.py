@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
-from forensics.model import Cause, Coverage, Evidence, Facts, MarkKind, Moment, Origin, Role, Signal
+from forensics.model import Cause, Coverage, EndKind, Evidence, Facts, MarkKind, Moment, Origin, Record, Role, Signal
 from forensics.reason.place import Story, error_times, evidence
 from forensics.reason.startup import FRAME
 from forensics.reason.verdict import Verdict
 
 MOST = 12
+EXCEPTION = re.compile(r"(?:[A-Za-z_][\w.]{0,80}\.)?[A-Z]\w{0,60}(?:Error|Exception|Interrupt|Timeout|Expired|Refused)\b|(?i:fatal|panic|error)\b")
+WORDY = re.compile(r"[^\W\d_]{3}")
+# the frame around a message: source lines, carets, rules, usage blocks
+FRAMING = re.compile(r"\s{4,}|\s*(?:raise |File \"|Traceback \(|\[-{1,2}\w|usage: |[\^~=*-]{4,})|\S+\.py:\d+: \w*Warning:")
 SYSTEMD_ENDS = (
     MarkKind.EXITED,
     MarkKind.FAILED,
@@ -38,6 +43,8 @@ def cite(story: Story, verdict: Verdict, signals: Sequence[Signal]) -> tuple[Evi
             taken += 1
 
     take((line for s in verdict.signals for line in s.lines), 5)
+    if verdict.cause in (Cause.EXIT_CODE_DEATH, Cause.UNKNOWN, Cause.RESTART_LOOP):
+        take(filter(None, [last_words(story)]), 1)
     mine = [s for s in signals if s.life == story.issue.index and s not in verdict.signals]
     take((line for s in mine if s.cause is verdict.cause for line in s.lines), 2)
     take((line for s in mine if _leads_to(s, verdict) for line in s.lines), 2)
@@ -60,7 +67,7 @@ def cite(story: Story, verdict: Verdict, signals: Sequence[Signal]) -> tuple[Evi
         take((line for s in mine if s.role is Role.BENIGN for line in s.lines), 2)
     take(_marks(story, (MarkKind.SERVING,)), 1)
     if verdict.cause in (Cause.UNKNOWN, Cause.SIGNAL_DEATH, Cause.EXIT_CODE_DEATH) or len(chosen) < 3:
-        take(_last_words(story), 4)
+        take(_closing_lines(story), 4)
     return tuple(chosen)
 
 
@@ -104,10 +111,33 @@ def _client_lines(facts: Facts) -> list[Evidence]:
     return [Evidence(source=source, line=r.line_no, text=r.text, at=r.at) for source, r in chosen]
 
 
-def _last_words(story: Story) -> list[Evidence]:
-    lines = [r for tail in story.facts.tails.values() for r in tail.last if r.origin is not Origin.CLIENT and r.text.strip()]
-    lines.sort(key=lambda r: (r.at is not None, r.at or 0.0))
-    return [evidence(r) for r in reversed(lines[-4:])]
+def last_words(story: Story) -> Evidence | None:
+    """What the program said of its own end: the last exception or fatal line of the life at issue, else its last line of text; None where it said nothing."""
+    mine = [s for s in story.of_issue() if s.record is not None and s.record.origin is Origin.SERVER]
+    told = [s for s in mine if s.role is Role.CONTEXT and EXCEPTION.match(s.record.text if s.record else "")]
+    cascades = [s.order for s in mine if s.role is Role.CASCADE]
+    first = min(cascades, default=1 << 30)
+    before = [s for s in told if s.order < first] or told
+    if before:
+        return before[-1].lines[0]
+    life = story.issue
+    lines = [r for r in _tail_lines(story) if r.origin is Origin.SERVER and (r.at is None or life.ended_at is None or r.at <= life.ended_at + 1)]
+    return evidence(lines[-1]) if lines and life.end.kind is not EndKind.NONE else None
+
+
+def _tail_lines(story: Story) -> list[Record]:
+    """The last lines of every source that hold words, oldest first."""
+    lines = [
+        r
+        for tail in story.facts.tails.values()
+        for r in tail.last
+        if r.origin is not Origin.CLIENT and WORDY.search(r.text) and not FRAMING.match(r.text)
+    ]
+    return sorted(lines, key=lambda r: (r.at is not None, r.at or 0.0))
+
+
+def _closing_lines(story: Story) -> list[Evidence]:
+    return [evidence(r) for r in reversed(_tail_lines(story)[-4:])]
 
 
 def timeline(story: Story, verdict: Verdict) -> tuple[Moment, ...]:
@@ -128,7 +158,13 @@ def timeline(story: Story, verdict: Verdict) -> tuple[Moment, ...]:
     for placed in story.placed:
         mark, record = placed.mark, placed.seen.record
         near = abs(placed.life - story.issue.index) <= 1
-        begins = mark is not None and mark.kind is MarkKind.BEGIN and mark.what != FRAME and placed.life == story.issue.index and record.rank in ("", "TP0")
+        begins = (
+            mark is not None
+            and mark.kind is MarkKind.BEGIN
+            and mark.what != FRAME
+            and placed.life == story.issue.index
+            and record.rank in ("", "TP0")
+        )
         if mark is not None and near and (mark.kind in interesting or begins):
             moments.append(Moment(at=record.at, source=record.source, text=record.text[:200]))
     for signal in verdict.signals[:3]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from forensics import clock
-from forensics.model import Cause, Coverage, EndBy, EndKind, Evidence, Hypothesis, Origin, Role, Signal, Status
+from forensics.model import Cause, Coverage, EndBy, EndKind, Evidence, Hypothesis, Role, Signal, Status
 from forensics.reason.advice import filled
+from forensics.reason.cite import last_words
 from forensics.reason.known import KnownFacts
 from forensics.reason.place import Story
 from forensics.reason.verdict import ORDER, Verdict, ranked
@@ -28,16 +29,21 @@ def hypotheses(story: Story, known: KnownFacts, signals: Sequence[Signal], verdi
     for rival in _ruled_out(story, known, verdict):
         found.setdefault(rival.cause, rival)
     mine = [s for s in signals if s.life == story.issue.index and s.cause is not None]
+    settled = {(line.source, line.line) for s in verdict.signals for line in s.lines}
     for role in (Role.ROOT, Role.MECHANISM, Role.STATE):
         chosen = [s for s in mine if s.role is role]
         for signal in ranked(story, chosen) if role is Role.ROOT else chosen:
             assert signal.cause is not None
             if signal.cause in found or signal.cause is Cause.HEALTHY:
                 continue
+            if signal.lines and {(line.source, line.line) for line in signal.lines} <= settled:
+                continue  # another reading of the very line that the verdict rests on
+            if role is Role.STATE and verdict.by in ("root", "mechanism"):
+                continue  # what it was doing is no rival of why it ended
             against = _why_not(signal, verdict)
             found[signal.cause] = Hypothesis(
                 cause=signal.cause,
-                status=Status.RULED_OUT if against and role is Role.STATE else Status.POSSIBLE,
+                status=Status.POSSIBLE,
                 for_=_quotes(line for s in mine if s.cause is signal.cause for line in s.lines),
                 against=against,
                 missing=_missing(story, signal.cause, Status.POSSIBLE),
@@ -52,7 +58,7 @@ def _own_next(known: KnownFacts, verdict: Verdict) -> str | None:
 
 
 def _quotes(lines: Iterable[Evidence]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(quote(line) for line in lines))[:4]
+    return tuple({" ".join(line.text.split()): quote(line) for line in reversed(tuple(lines))}.values())[::-1][:4]
 
 
 def quote(line: Evidence) -> str:
@@ -62,8 +68,6 @@ def quote(line: Evidence) -> str:
 
 
 def _why_not(signal: Signal, verdict: Verdict) -> tuple[str, ...]:
-    if signal.role is Role.STATE and verdict.by in ("root", "mechanism"):
-        return (f"it is no longer so: {verdict.cause} explains the end",)
     if signal.role is Role.MECHANISM:
         return (f"true as the way it ended, but {verdict.cause} says why",) if verdict.by == "root" else ()
     first = verdict.signals[0] if verdict.signals else None
@@ -112,7 +116,7 @@ def _missing(story: Story, cause: Cause, status: Status) -> tuple[str, ...]:
     kernel_would_say = cause in (Cause.SIGNAL_DEATH, Cause.HOST_OOM, Cause.GPU_HARDWARE, Cause.CUDA_FAULT) and status is not Status.ESTABLISHED
     if kernel_would_say and facts.coverage.get("kernel") not in (Coverage.READ, Coverage.GIVEN):
         gaps.append("the kernel log")
-    if cause in (Cause.SIGNAL_DEATH, Cause.EXIT_CODE_DEATH, Cause.RESTART_LOOP) and not any(s.record.origin is Origin.SERVER for s in facts.seen):
+    if cause in (Cause.SIGNAL_DEATH, Cause.EXIT_CODE_DEATH, Cause.RESTART_LOOP) and last_words(story) is None:
         gaps.append("the server's own lines of that life")
     if cause in (Cause.STARTUP_RACE, Cause.STARTUP_HANG) and story.issue.alive is None:
         gaps.append("whether the process is alive (systemctl is-active)")

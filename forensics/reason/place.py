@@ -51,13 +51,16 @@ class Story:
     at: float | None
     pick: Pick
     host: str | None = None
+    name: str = "the service"
 
     def of_issue(self, *roles: Role) -> list[Signal]:
         """Signals of the life at issue, in order, of those roles (all where none is given)."""
         return [s for s in self.signals if s.life == self.issue.index and (not roles or s.role in roles)]
 
 
-def story_of(facts: Facts, rules: RuleSet, unit: str | None, *, at: float | None, pick: Pick, host: str | None = None) -> Story:
+def story_of(
+    facts: Facts, rules: RuleSet, unit: str | None, *, at: float | None, pick: Pick, host: str | None = None, name: str | None = None
+) -> Story:
     """Build the story of a unit out of the facts."""
     state = facts.units.get(unit) if unit else next(iter(facts.units.values()), None) if len(facts.units) == 1 else None
     profile = _profile(rules, facts, state)
@@ -65,7 +68,7 @@ def story_of(facts: Facts, rules: RuleSet, unit: str | None, *, at: float | None
     if not folded.lives:
         folded.lives.append(Draft(index=0))
     lives = tuple(_finish(d, folded, profile, state, facts) for d in folded.lives)
-    issue = life_at_issue(lives, facts)
+    issue = life_at_issue(lives, facts, at=at, known_server=profile is not None)
     signals = tuple(s for p in folded.placed if (s := _signal(p, lives)) is not None)
     return Story(
         facts=facts,
@@ -82,6 +85,7 @@ def story_of(facts: Facts, rules: RuleSet, unit: str | None, *, at: float | None
         at=at,
         pick=pick,
         host=host,
+        name=unit or (profile.title or profile.name if profile else None) or name or "the service",
     )
 
 
@@ -101,8 +105,8 @@ def _profile(rules: RuleSet, facts: Facts, state: UnitState | None) -> Profile |
     # different wordings count, not repetitions: an access line that a thousand requests wrote says one thing
     own = Counter(known[i] for i in set().union(*alone))
     shared = Counter(known[i] for i in set().union(*by_line.values()))
-    best = max(shared, key=lambda n: (own[n], shared[n]), default=None)
-    return rules.profile(best)
+    best = max(own, key=lambda n: (own[n], shared[n]), default=None)
+    return rules.profile(best)  # None where all that was said is said by any server of that HTTP library
 
 
 def _finish(draft: Draft, folded: Fold, profile: Profile | None, state: UnitState | None, facts: Facts) -> Life:
@@ -251,8 +255,11 @@ def error_times(facts: Facts) -> list[float]:
     return times or [t for b in facts.benches if b.errors for t in (b.first_at, b.last_at) if t is not None]
 
 
-def life_at_issue(lives: tuple[Life, ...], facts: Facts) -> Life:
-    """The life that the client met; else the last one that failed, unless a later one became ready and stayed; else the last."""
+def life_at_issue(lives: tuple[Life, ...], facts: Facts, *, at: float | None, known_server: bool) -> Life:
+    """The life that the client met; else the last one that failed, unless a later one became ready and stayed; else the last.
+
+    Of a service that this program does not know, running on for a while is all that can be seen of readiness.
+    """
     met = error_times(facts)
     if met:
         first = min(met)
@@ -262,6 +269,9 @@ def life_at_issue(lives: tuple[Life, ...], facts: Facts) -> Life:
         before = [x for x in lives if x.started_at is not None and x.started_at <= first]
         if before:
             return before[-1]
+    last = lives[-1]
+    if last.alive and not known_server and at is not None and last.started_at is not None and at - last.started_at >= STAYED_S:
+        return last
     for life in reversed(lives):
         if failed(life) or (life.ready and life.end.kind is EndKind.NONE and _stayed(life, lives)):
             return life

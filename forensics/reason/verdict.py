@@ -94,6 +94,10 @@ def decide(story: Story, signals: Sequence[Signal]) -> Verdict:
     if mechanisms:
         return _verdict(story, mechanisms, "mechanism")
     state = story.state
+    if state is not None and state.active == "active" and story.profile is None and story.issue.alive:
+        return Verdict(
+            cause=Cause.HEALTHY, status=None, by="health"
+        )  # it runs, nothing failed, and more cannot be seen of a service nobody described
     if state is not None and state.active == "inactive" and state.load == "loaded" and state.result in (None, "success"):
         # systemd forgets how a unit that is not enabled was stopped, but it keeps a failure
         told = any(s.record.origin is Origin.SYSTEMD for s in story.facts.seen)
