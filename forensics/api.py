@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from forensics import clock, units
-from forensics.model import Capture, Cause, Coverage, Diagnosis, Facts, Health, MarkKind, PartKind, Pick, Section, TargetKind, UnitState
+from forensics.errors import TargetError
+from forensics.model import Capture, Cause, Coverage, Diagnosis, Facts, Health, MarkKind, PartKind, Pick, Section, Status, TargetKind, UnitState
 
 if TYPE_CHECKING:
     from forensics.collect.session import Limits, Session
@@ -47,15 +48,24 @@ def diagnose(
     found: list[Diagnosis] = []
     for target in targets:
         say(f"{target.name}: connecting" if target.kind is TargetKind.SSH else f"{target.name}: reading")
-        with collect.open_target(target, since=after, limits=limits or collect.Limits(), ssh_config=ssh_config) as session:
-            captures = look(session, rules, unit=unit, since=after, progress=say)
-            captures = [with_bench(c, bench, window=bench_window) for c in captures]
-            if save is not None:
-                collect.bundle.save(captures[0], save if len(targets) == 1 else save / re.sub(r"[^\w.@-]+", "_", target.name))
-            say(f"{target.name}: reasoning")
-            found.extend(diagnose_capture(c, rules, unit=unit) for c in captures)
-            session.discard()
+        try:
+            with collect.open_target(target, since=after, limits=limits or collect.Limits(), ssh_config=ssh_config) as session:
+                captures = [with_bench(c, bench, window=bench_window) for c in look(session, rules, unit=unit, since=after, progress=say)]
+                if save is not None:
+                    collect.bundle.save(captures[0], save if len(targets) == 1 else save / re.sub(r"[^\w.@-]+", "_", target.name))
+                say(f"{target.name}: reasoning")
+                found.extend(diagnose_capture(c, rules, unit=unit) for c in captures)
+                session.discard()
+        except TargetError as error:
+            if len(targets) == 1:
+                raise
+            found.append(unseen(target.name, error))  # the others are still worth their answers
     return found
+
+
+def unseen(name: str, error: TargetError) -> Diagnosis:
+    """The answer for a target, one of several, that could not be looked at."""
+    return Diagnosis(target=name, headline=str(error), health=Health.UNKNOWN, cause=Cause.EVIDENCE_MISSING, status=Status.ESTABLISHED)
 
 
 def look(session: Session, rules: RuleSet, *, unit: str | None, since: float | None, progress: Progress) -> list[Capture]:

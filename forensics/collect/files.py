@@ -57,7 +57,7 @@ class GivenSession:
             elif path.is_dir():
                 sections += [s for name, file in self._walk(path) if (s := self._from_file(name, file)) is not None]
             else:
-                section = self._from_file(str(path), path)
+                section = self._from_file(self._short(path), path)
                 sections += [section] if section is not None else []
         if not sections:
             why = f": {self.problems[0].text}" if self.problems else ""
@@ -78,6 +78,11 @@ class GivenSession:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if kind is not None:
             self.discard()
+
+    def _short(self, path: Path) -> str:
+        """What to call a file that was named: its last part, where no other file here has that."""
+        alike = [other for other in self.target.paths if other.name == path.name]
+        return path.name if len(alike) == 1 else str(path)
 
     def _walk(self, folder: Path) -> Iterator[tuple[str, Path]]:
         """The files of a folder, sorted, as (path within it, path)."""

@@ -12,6 +12,8 @@ from forensics.model import Target, TargetKind
 STDIN = "-"
 LOCAL = "local"
 MANIFEST = "manifest.json"
+# a word that ends so is a file that is not there, and no host
+FILE_SUFFIXES = frozenset({".txt", ".log", ".json", ".jsonl", ".out", ".err", ".journal", ".export", ".md", ".gz", ".zst", ".xz"})
 NOT_YET = ("docker:", "podman:", "k8s:")
 
 # Letters, digits and what user names, addresses and zones need. A host name reaches ProxyCommand and Match exec through
@@ -72,7 +74,7 @@ def _one(word: str) -> Target:
     if path.is_dir():
         kind = TargetKind.BUNDLE if (path / MANIFEST).is_file() and _ours(path / MANIFEST) else TargetKind.FILES
         return Target(kind=kind, name=word, paths=(path,))
-    if "/" in word:
+    if "/" in word or path.suffix.lower() in FILE_SUFFIXES:
         raise TargetError("no such file or folder", at=word)
     return ssh_target(word)
 

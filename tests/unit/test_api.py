@@ -86,3 +86,9 @@ def test_saved_files_are_not_waited_for() -> None:
 
     with pytest.raises(TargetError, match="do not change by waiting"):
         wait_until_ready(str(SAMPLES / "silent-crash"))
+
+
+def test_a_target_that_cannot_be_seen_costs_the_others_nothing() -> None:
+    found = api.diagnose([str(SAMPLES / "kernel-oom"), str(SAMPLES / "healthy"), "ssh://127.0.0.1:1"])
+    assert [d.cause for d in found] == ["host-oom", "healthy", "evidence-missing"]
+    assert api.exit_code(found) == 3

@@ -75,7 +75,7 @@ def test_a_log_with_odd_bytes_is_text(tmp_path: Path, content: bytes) -> None:
 
 
 def test_a_journal_export_with_binary_fields_is_text() -> None:
-    assert names(capture(DATA / "child-segv.export")) == [str(DATA / "child-segv.export")]
+    assert names(capture(DATA / "child-segv.export")) == ["child-segv.export"]
 
 
 def test_links_are_not_followed(tmp_path: Path) -> None:
@@ -125,7 +125,7 @@ def test_standard_input_is_a_section_beside_the_files(tmp_path: Path) -> None:
     [target] = collect.parse_targets([str(tmp_path / "a.txt"), "-"])
     session = from_stdin(target, b"typed\n", tmp_path, collect.Limits())
     sections = session.ask(())
-    assert [(s.name, s.head()) for s in sections] == [(str(tmp_path / "a.txt"), b"x\n"), ("-", b"typed\n")]
+    assert [(s.name, s.head()) for s in sections] == [("a.txt", b"x\n"), ("-", b"typed\n")]
     session.discard()
 
 
@@ -160,7 +160,7 @@ def test_a_journal_file_is_read_through_journalctl(tmp_path: Path) -> None:
     file = journal_file(tmp_path)
     [section] = capture(file, run=run).sections
     assert section.head() == b"__CURSOR=1\nMESSAGE=a\n\n__CURSOR=2\nMESSAGE=b\n\n"
-    assert section.name == str(file)
+    assert section.name == file.name
     assert section.coverage is Coverage.READ
     assert started == [["journalctl", f"--file={file}", "-o", "export", "--no-pager", "-r"]]
 
@@ -191,3 +191,10 @@ def test_sections_of_files_are_not_said_to_be_gaps(tmp_path: Path) -> None:
     made = capture(tmp_path)
     assert isinstance(made.sections[0], Section)
     assert made.problems == ()
+
+
+def test_files_of_one_name_in_two_folders_keep_their_paths(tmp_path: Path) -> None:
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "log.txt").write_text("x\n")
+    assert names(capture(tmp_path / "a/log.txt", tmp_path / "b/log.txt")) == [str(tmp_path / "a/log.txt"), str(tmp_path / "b/log.txt")]

@@ -37,11 +37,11 @@ def test_a_path_that_does_not_exist_is_not_taken_for_a_host() -> None:
     with pytest.raises(TargetError, match="no such file"):
         parse_targets(["logs/journal.txt"])
     with pytest.raises(TargetError, match="no such file"):
-        parse_targets(["./journal.txt"])
+        parse_targets(["journal.txt"])
 
 
 @pytest.mark.parametrize(
-    "word", ["gpu01", "root@gpu01", "gpu01.example.org", "10.0.0.7", "fe80::1%eth0", "[::1]", "ad\\user@gpu-01", "user@realm@host", "journal.txt"]
+    "word", ["gpu01", "root@gpu01", "gpu01.example.org", "10.0.0.7", "fe80::1%eth0", "[::1]", "ad\\user@gpu-01", "user@realm@host"]
 )
 def test_a_word_that_is_no_path_is_an_ssh_destination(word: str) -> None:
     [target] = parse_targets([word])
