@@ -174,6 +174,9 @@ def _pick_from_evidence(facts: Facts, rules: RuleSet, unit: str | None) -> Pick:
             meant, distance, _ = units.near(asked, facts.unit_names)
             if meant is not None:
                 return Pick(asked=asked, unit=meant, how="mistyped", distance=distance, why=units.difference(asked, meant, distance))
+            if any(name in facts.units for name in facts.unit_names):
+                why = f"the evidence says nothing of {asked}; it speaks of {', '.join(facts.unit_names[:3])}"
+                return Pick(asked=asked, unit=asked, how="missing", why=why, candidates=facts.unit_names)
         return Pick(asked=asked, unit=asked, how="asked")
     votes: dict[str, int] = {}
     ends = {

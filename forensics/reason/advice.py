@@ -117,7 +117,7 @@ def _advice(rule: AdviceRule, captures: dict[str, str], known: KnownFacts) -> Ad
         to = value if isinstance(value, (str, float, int)) else None
     direction = Direction(rule.direction) if rule.direction in {str(d) for d in Direction} else None
     text = filled(rule.text, captures, known)
-    command = filled(rule.command, captures, known)
+    command = command_of(rule.command, captures, known)
     if text is None and rule.text is not None and command is None:
         return None
     if text is None:
@@ -134,6 +134,11 @@ def _advice(rule: AdviceRule, captures: dict[str, str], known: KnownFacts) -> Ad
         to=to,
         command=command,
     )
+
+
+def command_of(text: str | None, captures: Mapping[str, str], known: KnownFacts) -> str | None:
+    """A command with its blanks filled, safe to paste: what came out of a log is quoted, however it looks."""
+    return filled(text, {k: shlex.quote(v) for k, v in captures.items()}, known)
 
 
 def filled(text: str | None, captures: Mapping[str, str], known: KnownFacts) -> str | None:

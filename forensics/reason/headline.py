@@ -24,6 +24,8 @@ def headline(story: Story, known: KnownFacts, verdict: Verdict, client: ClientVi
     if cause is Cause.UNIT_MISSING:
         near = f"; names like it: {', '.join(pick.candidates[:5])}" if pick.candidates else ", and no unit has a name near it"
         return f"{name} does not exist on this host{near}"
+    if cause is Cause.EVIDENCE_MISSING and pick.how == "missing" and pick.why:
+        return pick.why
     if cause is Cause.EVIDENCE_MISSING:
         return f"nothing can be said of {name}: {why}"
     if cause is Cause.UNKNOWN:
@@ -34,6 +36,8 @@ def headline(story: Story, known: KnownFacts, verdict: Verdict, client: ClientVi
         return _stopped(story, verdict, why)
     if cause in (Cause.STARTUP_RACE, Cause.STARTUP_HANG):
         return _starting(story, name, client, verdict)
+    if life.end.kind is EndKind.STOPPED:
+        return f"{name} was stopped{_after(life)}; before that: {why}"
     if life.end.kind is not EndKind.NONE and life.alive is not True:
         return f"{name} {_died(life)}: {why}{_loop(story)}"
     return f"{name}: {why}{_loop(story)}"
@@ -82,8 +86,12 @@ def _words(story: Story) -> str:
     return f"; its last words: {text[:QUOTED]}{'…' if len(text) > QUOTED else ''}"
 
 
+def _after(life: Life) -> str:
+    return f" after {clock.span(life.lived_s)}" if life.lived_s is not None else ""
+
+
 def _died(life: Life) -> str:
-    after = f" after {clock.span(life.lived_s)}" if life.lived_s is not None else ""
+    after = _after(life)
     started = life.phase is not None and life.phase not in (Phase.READY, Phase.SERVING)
     return f"died{after}" + (f" in {life.phase}" if started else " while serving" if life.ready else "")
 
@@ -107,7 +115,7 @@ def _healthy(story: Story, verdict: Verdict) -> str:
 
 def _stopped(story: Story, verdict: Verdict, why: str) -> str:
     name, life = story.name, story.issue
-    after = f" after {clock.span(life.lived_s)}" if life.lived_s is not None else ""
+    after = _after(life)
     if verdict.by == "health":
         return f"{name} is not running, and systemd knows of no failure: it was stopped, ended cleanly, or was never started"
     if life.end.kind is EndKind.TIMEOUT and life.stop_asked:

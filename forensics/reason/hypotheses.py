@@ -6,11 +6,12 @@ from collections.abc import Iterable, Sequence
 
 from forensics import clock
 from forensics.model import Cause, Coverage, EndBy, EndKind, Evidence, Hypothesis, Role, Signal, Status
-from forensics.reason.advice import filled
+from forensics.reason.advice import command_of
 from forensics.reason.cite import last_words
 from forensics.reason.known import KnownFacts
 from forensics.reason.place import Story
-from forensics.reason.verdict import ORDER, Verdict, ranked
+from forensics.reason.verdict import Verdict
+from forensics.reason.weigh import ORDER, foreign, ranked, survived
 
 QUOTED = 160
 
@@ -40,7 +41,7 @@ def hypotheses(story: Story, known: KnownFacts, signals: Sequence[Signal], verdi
                 continue  # another reading of the very line that the verdict rests on
             if role is Role.STATE and verdict.by in ("root", "mechanism"):
                 continue  # what it was doing is no rival of why it ended
-            against = _why_not(signal, verdict)
+            against = _why_not(story, signal, verdict)
             found[signal.cause] = Hypothesis(
                 cause=signal.cause,
                 status=Status.POSSIBLE,
@@ -54,7 +55,7 @@ def hypotheses(story: Story, known: KnownFacts, signals: Sequence[Signal], verdi
 
 def _own_next(known: KnownFacts, verdict: Verdict) -> str | None:
     captures = verdict.signals[0].captures if verdict.signals else {}
-    return filled(verdict.rule.next, captures, known) if verdict.rule else None
+    return command_of(verdict.rule.next, captures, known) if verdict.rule else None
 
 
 def _quotes(lines: Iterable[Evidence]) -> tuple[str, ...]:
@@ -67,7 +68,11 @@ def quote(line: Evidence) -> str:
     return f"{line.source}:{line.line} {text[:QUOTED]}{'…' if len(text) > QUOTED else ''}"
 
 
-def _why_not(signal: Signal, verdict: Verdict) -> tuple[str, ...]:
+def _why_not(story: Story, signal: Signal, verdict: Verdict) -> tuple[str, ...]:
+    if signal.role is Role.ROOT and survived(story, signal):
+        return ("it went on for a while after that line, as if nothing had been",)
+    if foreign(story, signal):
+        return ("the line is about a process of another unit",)
     if signal.role is Role.MECHANISM:
         return (f"true as the way it ended, but {verdict.cause} says why",) if verdict.by == "root" else ()
     first = verdict.signals[0] if verdict.signals else None

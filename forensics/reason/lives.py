@@ -26,6 +26,8 @@ SIGNALS = {
     13: "SIGPIPE",
     15: "SIGTERM",
 }
+# marks that no other program's line looks like
+TELLING = (MarkKind.ARGUMENTS, MarkKind.BEGIN, MarkKind.END, MarkKind.SELF_KILL)
 FLAGS = {
     MarkKind.STOP_ASKED: "stop_asked",
     MarkKind.OOM_KILL: "oom",
@@ -89,10 +91,47 @@ class Draft:
         return bool(self.code or self.result or self.deactivated or self.stopped or self.rebooted)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Own:
+    """How the unit's own lines are told from those of other programs in the same journal.
+
+    journald names every line that a unit's processes print by the program that the unit starts, children and all.
+    """
+
+    idents: frozenset[str] = frozenset()
+    trusted: bool = False  # whether PID 1 is heard in this evidence
+
+    def stranger(self, record: Record, unit: str | None) -> bool:
+        """Whether a line is another program's."""
+        if record.unit and unit and record.unit != unit and record.unit.endswith((".service", ".scope")):
+            return True
+        return bool(self.idents and record.ident and record.ident not in self.idents)
+
+
+def own_of(facts: Facts, marks: Mapping[str, Mark], main_pid: int | None) -> Own:
+    """Which idents are the unit's: those of its main process and of the lines that only its kind of server writes."""
+    idents = {
+        s.record.ident
+        for s in facts.seen
+        if s.record.origin is Origin.SERVER
+        and s.record.ident
+        and (s.record.pid == main_pid or (s.hit.rule in marks and marks[s.hit.rule].kind in TELLING))
+    }
+    return Own(idents=frozenset(idents), trusted=any(s.hit.frame.fields.get("trusted") and s.record.origin is Origin.SYSTEMD for s in facts.seen))
+
+
 class Fold:
     """Feed seen lines in merged order; ``lives`` and ``placed`` grow."""
 
-    def __init__(self, rules: RuleSet, unit: str | None, server: str | None, description: str | None, first_at: Mapping[str, float | None]) -> None:
+    def __init__(
+        self,
+        rules: RuleSet,
+        unit: str | None,
+        server: str | None,
+        description: str | None,
+        first_at: Mapping[str, float | None],
+        own: Own | None = None,
+    ) -> None:
         self.lives: list[Draft] = []
         self.placed: list[Placed] = []
         self.restarts: int | None = None
@@ -101,14 +140,17 @@ class Fold:
         # two servers say "Application startup complete." and mean two things by it: only the marks of the one that runs count
         self._marks = {m.id: m for p in rules.profiles for m in p.marks if server in (None, p.name) or not (p.launch or p.prefixes)}
         self._unit, self._description, self._first_at = unit, description, first_at
+        self._own = own or Own()
 
     def feed(self, seen: Seen, order: int) -> None:
         """Take one line."""
         rule, mark = self._rules.get(seen.hit.rule), self._marks.get(seen.hit.rule)
         record = seen.record
-        if mark is not None and mark.from_ is Origin.SYSTEMD and not self._about_us(seen):
+        if record.origin is Origin.SYSTEMD and not self._about_us(seen):
             return
-        if rule is not None and rule.from_ is Origin.SYSTEMD and not self._about_us(seen):
+        if mark is not None and mark.from_ is Origin.SYSTEMD and self._own.trusted and not seen.hit.frame.fields.get("trusted"):
+            return  # anybody can call himself systemd; only PID 1 says how a unit fares where PID 1 is heard at all
+        if record.origin is Origin.SERVER and self._own.stranger(record, self._unit):
             return
         if mark is not None:
             self._mark(mark, seen)
@@ -325,7 +367,8 @@ def fold(facts: Facts, rules: RuleSet, unit: str | None, server: str | None) -> 
     """Run all seen lines through a fold; ``server`` is the profile whose marks count."""
     state = facts.units.get(unit or "")
     first_at = {name: next((r.at for r in tail.first if r.at is not None), None) for name, tail in facts.tails.items()}
-    result = Fold(rules, unit, server, state.description if state else None, first_at)
+    marks = {m.id: m for p in rules.profiles for m in p.marks if p.name == server and m.from_ is Origin.SERVER}
+    result = Fold(rules, unit, server, state.description if state else None, first_at, own_of(facts, marks, state.main_pid if state else None))
     for order, seen in enumerate(merged(facts)):
         result.feed(seen, order)
     return result

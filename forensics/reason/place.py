@@ -133,14 +133,17 @@ def _finish(draft: Draft, folded: Fold, profile: Profile | None, state: UnitStat
     if last and ended_at is None and kind is not EndKind.NONE:
         ended_at = _last_at(draft, facts)
     lived = ended_at - draft.started_at if ended_at is not None and draft.started_at is not None else None
+    started_at = draft.started_at
     if last and state is not None and state.duration_s is not None and not alive:
         lived = state.duration_s
+        if not draft.by_systemd and ended_at is not None and state.started_at is None:
+            started_at = ended_at - lived  # the log begins in the middle of the life
     line = state.argv if state and state.argv else facts.argv
     startup = draft.startup
     phase = startup.phase_of()
     return Life(
         index=draft.index,
-        started_at=draft.started_at,
+        started_at=started_at,
         ended_at=ended_at,
         listening_at=startup.listening_at,
         ready_at=startup.ready_at,

@@ -5,15 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from forensics.model import Cause, EndBy, EndKind, Evidence, Life, Origin, Phase, Role, Signal, Status
+from forensics.model import Cause, EndBy, EndKind, Evidence, Origin, Role, Signal, Status
 from forensics.reason.known import KnownFacts
 from forensics.reason.place import Story, failed
-from forensics.ruleset.schema import Rule, RuleSet
-
-ORDER = {Status.ESTABLISHED: 0, Status.SUPPORTED: 1, Status.POSSIBLE: 2, Status.RULED_OUT: 3}
-MECHANISMS = (Cause.RESTART_LOOP, Cause.SIGNAL_DEATH, Cause.EXIT_CODE_DEATH)
-HARMLESS = (Cause.BENCH_OVERLOAD, Cause.WRONG_ENDPOINT)
-SURVIVED_S = 30.0  # it went on serving for so long after the line: the line did not end it
+from forensics.reason.weigh import HARMLESS, ORDER, fatal, firm, foreign, ranked, survived
+from forensics.ruleset.schema import Rule
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,18 +60,25 @@ def _may_hold(rule: Rule, names: Iterable[str], known: KnownFacts) -> bool:
 
 def decide(story: Story, signals: Sequence[Signal]) -> Verdict:
     """Choose the cause: root, then mechanism, then state, then what the health says."""
-    mine = [s for s in signals if s.life == story.issue.index and s.cause is not None]
+    if story.pick.how == "missing" and story.state is None and story.pick.why:
+        return Verdict(cause=Cause.EVIDENCE_MISSING, status=Status.SUPPORTED, by="unknown")
+    mine = [s for s in signals if s.life == story.issue.index and s.cause is not None and not foreign(story, s)]
     roots = ranked(story, [s for s in mine if s.role is Role.ROOT and _can_explain(story, s)])
-    certain = [s for s in roots if _firm(story, s) is not Status.POSSIBLE]
+    certain = [s for s in roots if firm(story, s) is not Status.POSSIBLE]
+    healthy = [s for s in mine if s.cause is Cause.HEALTHY and s.certain]
+    # a loop is the history of the unit: no reason against a life that became ready and stays
+    stands = story.issue.alive is True or (story.issue.ready and story.issue.end.kind is EndKind.NONE)
     stopped = story.issue.end.kind is EndKind.STOPPED or (story.issue.stop_asked and story.issue.alive is not True)
     if stopped and not _before_stop(certain, story):
         stop = [s for s in mine if s.cause is Cause.OPERATOR_STOP]
         return _verdict(story, stop, "root") if stop else Verdict(cause=Cause.OPERATOR_STOP, status=Status.SUPPORTED, by="root")
     roots = [s for s in roots if s.cause is not Cause.OPERATOR_STOP or not failed(story.issue)]
-    if certain or roots:
-        return _verdict(story, certain or roots, "root")
-    # a loop is the history of the unit: no reason against a life that became ready and stays
-    stands = story.issue.alive is True or (story.issue.ready and story.issue.end.kind is EndKind.NONE)
+    if certain:
+        return _verdict(story, certain, "root")
+    # fatal words in a life that stands did not end it; they are told as possible, beside the verdict
+    left = [s for s in roots if not survived(story, s) and not (stands and healthy and fatal(s.cause))]
+    if left:
+        return _verdict(story, left, "root")
     whens = {r.id for r in story.rules.rules if r.when}
     mechanisms = [s for s in mine if s.role is Role.MECHANISM and not (stands and s.rule in whens)]
     states = [s for s in mine if s.role is Role.STATE and s.cause is not Cause.HEALTHY and _can_explain(story, s)]
@@ -88,16 +91,14 @@ def decide(story: Story, signals: Sequence[Signal]) -> Verdict:
     if states:
         states.sort(key=lambda s: (not s.certain, s.order))
         return _verdict(story, states, "state")
-    healthy = [s for s in mine if s.cause is Cause.HEALTHY and s.certain]
     if healthy:
         return Verdict(cause=Cause.HEALTHY, status=None, signals=tuple(healthy), by="health")
     if mechanisms:
         return _verdict(story, mechanisms, "mechanism")
     state = story.state
     if state is not None and state.active == "active" and story.profile is None and story.issue.alive:
-        return Verdict(
-            cause=Cause.HEALTHY, status=None, by="health"
-        )  # it runs, nothing failed, and more cannot be seen of a service nobody described
+        # it runs, nothing failed, and more cannot be seen of a service that nobody described
+        return Verdict(cause=Cause.HEALTHY, status=None, by="health")
     if state is not None and state.active == "inactive" and state.load == "loaded" and state.result in (None, "success"):
         # systemd forgets how a unit that is not enabled was stopped, but it keeps a failure
         told = any(s.record.origin is Origin.SYSTEMD for s in story.facts.seen)
@@ -115,64 +116,12 @@ def _can_explain(story: Story, signal: Signal) -> bool:
     return not (failed(story.issue) or any(True for _ in story.of_issue(Role.CASCADE)))
 
 
-def ranked(story: Story, roots: Sequence[Signal]) -> list[Signal]:
-    """Root signals, the strongest first: more specific over general, before what it followed, kernel lines about its own pids before all."""
-    rules = {r.id: r for r in story.rules.rules}
-    present = {s.rule for s in roots} | {str(s.cause) for s in roots}
-    beaten: set[str] = set()
-    for signal in roots:
-        rule = rules.get(signal.rule)
-        if rule is not None and (signal.certain or rule.when):
-            beaten.update(o for o in rule.over if o in present and o not in (signal.rule, str(signal.cause)))
-    left = [s for s in roots if s.rule not in beaten and str(s.cause) not in beaten] or list(roots)
-    left = [s for s in left if not _neighbour(story, s)] or [s for s in left if story.issue.pids == frozenset()]
-    return sorted(left, key=lambda s: (_survived(story, s), not s.certain, not _names_us(story, s), s.order))
-
-
-def _names_us(story: Story, signal: Signal) -> bool:
-    return _kernel_pid(signal) in story.issue.pids
-
-
-def _kernel_pid(signal: Signal) -> int | None:
-    if signal.record is None or signal.record.origin is not Origin.KERNEL:
-        return None
-    pid = signal.captures.get("pid", "")
-    return int(pid) if pid.isdigit() else None
-
-
-def _neighbour(story: Story, signal: Signal) -> bool:
-    """A kernel line about the process of another unit is not about this one; a line that names no pid may be."""
-    pid = _kernel_pid(signal)
-    if pid is None or not story.issue.pids or story.unit is None:
-        return False
-    if pid in story.issue.pids:
-        return False
-    group = signal.captures.get("cgroup") or ""
-    return bool(group) and story.unit not in group if group else not _near_end(story.issue, signal)
-
-
-def _near_end(life: Life, signal: Signal) -> bool:
-    """A child's pid need not have written a line: a kill within a few seconds of the end still counts."""
-    return signal.at is None or life.ended_at is None or abs(signal.at - life.ended_at) <= 5
-
-
-def _survived(story: Story, signal: Signal) -> bool:
-    if signal.at is None or signal.phase not in (Phase.READY, Phase.SERVING) or signal.cause in (*HARMLESS, Cause.MASK_CORRUPTION):
-        return False
-    later = [
-        p.seen.record.at
-        for p in story.placed
-        if p.life == story.issue.index and p.mark is not None and str(p.mark.kind) == "serving" and p.order > signal.order
-    ]
-    return any(at is not None and at - signal.at > SURVIVED_S for at in later)
-
-
 def _before_stop(roots: Iterable[Signal], story: Story) -> bool:
     """Whether something had failed before the stop was asked: then the stop is not the story."""
     stops = [p.order for p in story.placed if p.life == story.issue.index and p.mark is not None and str(p.mark.kind) in ("stop-asked", "stopping")]
     first = min(stops, default=1 << 30)
     met = {r.id for r in story.rules.rules if r.when and ("client." in r.when or "accept." in r.when)}
-    return any((s.order < first or s.rule in met) and s.cause is not Cause.OPERATOR_STOP and not _survived(story, s) for s in roots)
+    return any((s.order < first or s.rule in met) and s.cause is not Cause.OPERATOR_STOP and not survived(story, s) for s in roots)
 
 
 def _mechanism_rank(signal: Signal) -> int:
@@ -218,39 +167,9 @@ def _verdict(story: Story, signals: Sequence[Signal], by: str) -> Verdict:
     assert first.cause is not None
     rule = next((r for r in story.rules.rules if r.id == first.rule), None)
     same = tuple(s for s in signals if s.cause is first.cause)
-    statuses = sorted((_firm(story, s) for s in same), key=lambda s: ORDER[s])
+    statuses = sorted((firm(story, s) for s in same), key=lambda s: ORDER[s])
     status = statuses[0]
     origins = {s.record.origin for s in same if s.record is not None}
     if status is Status.POSSIBLE and len(origins) > 1:
         status = Status.SUPPORTED
     return Verdict(cause=first.cause, status=status, signals=same, rule=rule, by=by)
-
-
-def _firm(story: Story, signal: Signal) -> Status:
-    """How firm one signal is by itself."""
-    rule = next((r for r in story.rules.rules if r.id == signal.rule), None)
-    limit = Status(rule.firm) if rule and rule.firm else Status.ESTABLISHED
-    origin = signal.record.origin if signal.record else None
-    life = story.issue
-    if rule is not None and rule.when is not None:
-        status = Status.SUPPORTED if signal.certain else Status.POSSIBLE
-    elif not signal.certain:
-        status = Status.SUPPORTED if origin in (Origin.SERVER, Origin.SYSTEMD) else Status.POSSIBLE
-    elif signal.role is Role.ROOT and origin in (Origin.SERVER, Origin.SYSTEMD):
-        status = Status.ESTABLISHED
-    elif origin is Origin.KERNEL:
-        status = Status.ESTABLISHED if _names_us(story, signal) else Status.SUPPORTED
-    else:
-        status = Status.SUPPORTED
-    if life.alive and life.ready and signal.role is Role.ROOT and _fatal(signal.cause):
-        status = max(status, Status.POSSIBLE, key=lambda s: ORDER[s])  # it is still up: whatever the line says, it did not die of it
-    return max(status, limit, key=lambda s: ORDER[s])
-
-
-def _fatal(cause: Cause | None) -> bool:
-    return cause not in (*HARMLESS, Cause.MASK_CORRUPTION, Cause.OPERATOR_STOP, Cause.HOST_OOM, Cause.GPU_HARDWARE, Cause.MISTYPED_UNIT, None)
-
-
-def rule_of(rules: RuleSet, signal: Signal) -> Rule | None:
-    """The rule behind a signal."""
-    return rules.rule(signal.rule)
