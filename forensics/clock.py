@@ -6,8 +6,10 @@ All times are epoch seconds in UTC. A stamp without a zone is taken to be in ``z
 from __future__ import annotations
 
 import calendar
+import math
 import re
 import time
+import warnings
 from collections.abc import Callable
 from datetime import datetime, timezone
 
@@ -16,6 +18,7 @@ from forensics.errors import UsageError
 SYSTEM_CLOCK: Callable[[], float] = time.time
 
 DAY_S = 86400.0
+_FIRST, _AFTER_LAST = -30610224000.0, 253402300799.0  # the years of four digits
 
 _MONTHS = {name: number for number, name in enumerate(calendar.month_abbr) if name}
 _CLOCK = r"(\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?"
@@ -135,6 +138,16 @@ def parse_typed(text: str, *, now: float) -> float:
 
     Words and times without a zone are in UTC, as all output is. Raises UsageError.
     """
+    at = _typed(text, now)
+    if not math.isfinite(at):
+        raise _not_a_time(text)
+    if not 0 <= at <= now + DAY_S:  # a day of grace: a time without a zone may be meant in one that is ahead of UTC
+        when = "in the future" if at > 0 else "before 1970"
+        raise UsageError(f"{text!r} is {when}", hint=f"now it is {iso(now)}; for example '-1h', 'today' or '2026-05-09 10:15'")
+    return at
+
+
+def _typed(text: str, now: float) -> float:
     word = text.strip().lower()
     midnight = now - now % DAY_S
     if word in ("now", "today", "yesterday"):
@@ -150,19 +163,23 @@ def parse_typed(text: str, *, now: float) -> float:
         if span_s is None:
             raise _not_a_time(text)
         return now - span_s
-    at = parse_stamp(text.strip(), year=time.gmtime(now).tm_year)
+    at = parse_stamp(text.strip(), year=year_for(text, latest=now) if lacks_year(text) else None)
     return at if at is not None else _by_dateutil(text, now)
 
 
 def _by_dateutil(text: str, now: float) -> float:
     from dateutil import parser as dateutil_parser  # 20 ms to import, and only ever needed for what a person typed
 
+    from dateutil.parser import UnknownTimezoneWarning
+
     default = datetime.fromtimestamp(now - now % DAY_S, tz=timezone.utc)
     try:
-        read = dateutil_parser.parse(text, default=default)
-    except (ValueError, OverflowError):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", UnknownTimezoneWarning)  # a word that is no zone is no time
+            read = dateutil_parser.parse(text, default=default)
+        return read.replace(tzinfo=read.tzinfo or timezone.utc).timestamp()
+    except (ValueError, TypeError, ArithmeticError, UnknownTimezoneWarning):  # dateutil lets the errors of decimal and of datetime through
         raise _not_a_time(text) from None
-    return read.replace(tzinfo=read.tzinfo or timezone.utc).timestamp()
 
 
 def _not_a_time(text: str) -> UsageError:
@@ -173,7 +190,9 @@ def _not_a_time(text: str) -> UsageError:
 
 
 def iso(at: float) -> str:
-    """``2026-05-09T10:15:18.123Z``; milliseconds only where they are not zero, cut and not rounded."""
+    """``2026-05-09T10:15:18.123Z``; milliseconds only where they are not zero, cut and not rounded. ``@EPOCH`` where no calendar goes."""
+    if not _FIRST <= at < _AFTER_LAST:
+        return f"@{at:.15g}"
     micros = round(at * 1e6)  # floats of today's times are good to a quarter of a microsecond
     whole, millis = micros // 1_000_000, micros // 1000 % 1000
     text = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(whole))
@@ -181,7 +200,9 @@ def iso(at: float) -> str:
 
 
 def hms(at: float) -> str:
-    """``10:15:18`` in UTC, cut to the second."""
+    """``10:15:18`` in UTC, cut to the second; ``@EPOCH`` where no calendar goes."""
+    if not _FIRST <= at < _AFTER_LAST:
+        return f"@{at:.15g}"
     return time.strftime("%H:%M:%S", time.gmtime(round(at * 1e6) // 1_000_000))
 
 
@@ -189,6 +210,8 @@ def span(seconds: float) -> str:
     """``32.9s``, ``1m34.9s``, ``2h03m``, ``3d04h``: cut to a tenth of a second, never rounded; whole seconds as ``9s``, ``10m00s``."""
     if seconds < 0:
         return "-" + span(-seconds)
+    if not seconds < _AFTER_LAST:
+        return f"{seconds:.15g}s"
     tenths = round(seconds * 1e6) // 100_000
     whole, tenth = divmod(tenths, 10)
     fraction = f".{tenth}" if tenth or 0 < seconds < 1 else ""

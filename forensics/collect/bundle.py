@@ -11,13 +11,16 @@ from typing import Any
 from forensics.collect import masking
 from forensics.collect.masking import Mask
 from forensics.collect.targets import MANIFEST
-from forensics.errors import BundleError, UsageError
+from forensics.errors import BundleError, ForensicsError, UsageError
 from forensics.model import Capture, Coverage, PartKind, Pick, Problem, Section, Target, TargetKind
 from forensics.redact import secrets_in_bytes
 
 SCHEMA = "ddforensics/capture/1"
 _MANIFEST_BYTES = 8 << 20
 _ODD = re.compile(r"[^A-Za-z0-9_.-]+")
+_UNIT = re.compile(r"[A-Za-z0-9:_.\\@-]{1,255}")
+_MOST_S = 253370764800.0  # the year 9999 begins
+_MOST = 1 << 62
 
 
 def save(capture: Capture, folder: Path, *, mask: Mask | None = secrets_in_bytes) -> None:
@@ -25,6 +28,13 @@ def save(capture: Capture, folder: Path, *, mask: Mask | None = secrets_in_bytes
 
     ``mask`` takes the secrets out of text; None keeps the answers byte for byte.
     """
+    try:
+        _save(capture, folder, mask)
+    except OSError as error:
+        raise ForensicsError(f"cannot save the capture: {error.strerror or error}", at=str(error.filename or folder)) from error
+
+
+def _save(capture: Capture, folder: Path, mask: Mask | None) -> None:
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError("there is something already", at=str(folder), hint="a capture is saved to a new folder")
     folder.mkdir(parents=True, exist_ok=True)
@@ -52,7 +62,7 @@ def save(capture: Capture, folder: Path, *, mask: Mask | None = secrets_in_bytes
     }  # fmt: skip
     # last: a folder without it is no capture, so that one that was not finished is not taken for one
     fresh = folder / (MANIFEST + ".new")
-    fresh.write_text(json.dumps(manifest, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    fresh.write_text(json.dumps(manifest, indent=1, ensure_ascii=False) + "\n", encoding="utf-8", errors="backslashreplace")
     fresh.replace(folder / MANIFEST)
 
 
@@ -75,8 +85,12 @@ def load(folder: Path) -> Capture:
         raise BundleError(f"a capture of a version that this program does not know: {schema!r}", at=str(where), hint=f"known: {SCHEMA}")
     try:
         return _capture(folder, manifest)
-    except (KeyError, TypeError, ValueError) as error:
-        raise BundleError(f"the manifest is not as it should be: {type(error).__name__} {error}", at=str(where)) from error
+    except KeyError as error:
+        raise BundleError(f"the manifest is not as it should be: {error} is missing", at=str(where)) from error
+    except (TypeError, ValueError) as error:
+        raise BundleError(f"the manifest is not as it should be: {error}", at=str(where)) from error
+    except OSError as error:
+        raise BundleError(f"the manifest is not as it should be: {error.strerror}", at=str(where)) from error
 
 
 def _capture(folder: Path, manifest: Mapping[str, Any]) -> Capture:
@@ -84,21 +98,20 @@ def _capture(folder: Path, manifest: Mapping[str, Any]) -> Capture:
     return Capture(
         target=Target(kind=TargetKind(target["kind"]), name=_text(target["name"]), host=_text_or_none(target["host"])),
         sections=tuple(_section(folder, row) for row in manifest["sections"]),
-        host=_text_or_none(manifest["host"]), at=_number(manifest["at"]), offset_s=_number(manifest["offset_s"]), took_s=_number(manifest["took_s"]),
+        host=_text_or_none(manifest["host"]), at=_time(manifest, "at"), offset_s=_number(manifest, "offset_s", -_MOST_S), took_s=_number(manifest, "took_s"),
         pick=Pick(
-            asked=_text_or_none(pick["asked"]), unit=_text_or_none(pick["unit"]), how=_text(pick["how"]), why=_text(pick["why"]),
-            distance=int(pick["distance"]), candidates=tuple(_text(c) for c in pick["candidates"]),
+            asked=_text_or_none(pick["asked"]), unit=_unit(pick["unit"], "unit") if pick["unit"] is not None else None, how=_text(pick["how"]), why=_text(pick["why"]),
+            distance=_whole(pick, "distance"), candidates=tuple(_unit(c, "candidates") for c in pick["candidates"]),
         ),
         bench_window=_window(manifest.get("bench_window")),
-        problems=tuple(Problem(source=_text(p["source"]), line=int(p["line"]), text=_text(p["text"])) for p in manifest["problems"]),
+        problems=tuple(Problem(source=_text(p["source"]), line=_whole(p, "line"), text=_text(p["text"])) for p in manifest["problems"]),
     )  # fmt: skip
 
 
 def _section(folder: Path, row: Mapping[str, Any]) -> Section:
-    code = row["exit_code"]
     return Section(
-        name=_text(row["name"]), path=_own_file(folder, _text(row["file"])), argv=_text(row["argv"]), exit_code=None if code is None else int(code),
-        took_s=_number(row["took_s"]), cut=int(row["cut"]), coverage=Coverage(row["coverage"]), stderr=_text(row["stderr"]),
+        name=_text(row["name"]), path=_own_file(folder, _text(row["file"])), argv=_text(row["argv"]), exit_code=None if row["exit_code"] is None else _whole(row, "exit_code", -_MOST),
+        took_s=_number(row, "took_s"), cut=_whole(row, "cut", -1), coverage=Coverage(row["coverage"]), stderr=_text(row["stderr"]),
         part=PartKind(row["part"]) if row["part"] is not None else None,
     )  # fmt: skip
 
@@ -107,8 +120,8 @@ def _window(value: object) -> tuple[float, float] | None:
     if value is None:
         return None
     if not isinstance(value, list) or len(value) != 2:
-        raise TypeError(f"two times are wanted, not {value!r}")
-    first, last = (_number(v) for v in value)
+        raise TypeError(f"bench_window: two times are wanted, not {value!r:.80}")
+    first, last = (_time({"bench_window": v}, "bench_window") for v in value)
     return (first, last) if first is not None and last is not None else None
 
 
@@ -127,7 +140,7 @@ def _masked(text: str, mask: Mask | None) -> str:
 
 def _text(value: object) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"a text is wanted, not {value!r}")
+        raise TypeError(f"a text is wanted, not {value!r:.80}")
     return value
 
 
@@ -135,7 +148,31 @@ def _text_or_none(value: object) -> str | None:
     return None if value is None else _text(value)
 
 
-def _number(value: object) -> float | None:
-    if value is None or (isinstance(value, int | float) and not isinstance(value, bool)):
-        return value
-    raise TypeError(f"a number is wanted, not {value!r}")
+def _unit(value: object, key: str) -> str:
+    """A name that may stand in a command that somebody is told to type."""
+    if not _UNIT.fullmatch(_text(value)):
+        raise ValueError(f"{key}: no name of a unit: {value!r:.80}")
+    return _text(value)
+
+
+def _time(values: Mapping[str, Any], key: str) -> float | None:
+    return _number(values, key, 0.0)
+
+
+def _number(values: Mapping[str, Any], key: str, least: float = 0.0) -> float | None:
+    """A number that a clock can show; JSON as Python reads it has NaN, Infinity and numbers of any length."""
+    value = values[key]
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(f"{key}: a number is wanted, not {value!r:.80}")
+    if not least <= value < _MOST_S:
+        raise ValueError(f"{key}: no number that a clock can show: {value!r:.80}")
+    return float(value)
+
+
+def _whole(values: Mapping[str, Any], key: str, least: int = 0) -> int:
+    value = values[key]
+    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= _MOST:
+        raise ValueError(f"{key}: a whole number is wanted, not {value!r:.80}")
+    return value

@@ -20,6 +20,7 @@ from forensics.collect.spool import Spool
 from forensics.errors import ForensicsError
 from forensics.model import Capture, Coverage, PartKind, Problem, Section, Target
 
+_MOST_S = 253370764800.0  # the year 9999 begins: what is more is no time, nor is "nan"
 Explain = Callable[[int | None, str, str], ForensicsError]  # exit code, what stderr said, what stood before the first frame
 
 
@@ -216,8 +217,11 @@ class LiveSession:
         now = self._clock() - (time.monotonic() - answer.began)
         fields = answer.head().splitlines()
         try:
-            self.at = float(fields[0].rstrip("%N"))  # busybox has no %N
-            self.offset_s = round(self.at - now, 3) + 0.0  # no -0.0
+            at = float(fields[0].rstrip("%N"))  # busybox has no %N
+            if not 0 <= at < _MOST_S:
+                raise ValueError(fields[0])
+            self.at = at
+            self.offset_s = round(at - now, 3) + 0.0  # no -0.0
         except (IndexError, ValueError):
             self.problems.append(Problem(source="clock", text="the host did not say what time it is"))
         named = [line.partition("=")[2].strip() for line in fields if line.startswith("hostname=")]

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol
 
+from forensics import clock
 from forensics.model import (
     Asked,
     BenchRun,
@@ -110,6 +111,8 @@ def facts(capture: Capture, scan: Scanned, *, tails: Ends | None = None) -> Fact
         _section(section, got)
     told = _told_at(capture, got)
     latest = told if told is not None else _latest_full(scan.hits, tails)
+    if latest is None:
+        latest = max((at for section, part in got.clients if (at := _client_latest(section, part)) is not None), default=None)
     if latest is None:
         latest = max((s.path.stat().st_mtime for s in capture.sections if s.path.exists()), default=None)
     record = partial(framing.record, latest=latest)
@@ -394,6 +397,15 @@ def _latest_full(hits: Iterable[Hit], tails: Ends | None) -> float | None:
     for ends in (tails.first, tails.last) if tails else ():
         frames += [frame for kept in ends.values() for frame in kept]
     return max((at for frame in frames if (at := framing.record(frame).at) is not None), default=None)
+
+
+_FULL_STAMP = re.compile(r"\b20\d\d-[01]\d-[0-3]\d[T ][0-2]\d:[0-5]\d:[0-6]\d\b")
+
+
+def _client_latest(section: Section, part: Part) -> float | None:
+    """The last full stamp in the head of a client's output: it dates a server's log without years beside it."""
+    stamps = _FULL_STAMP.findall(read_text(section, part, 1 << 16, []))
+    return max((at for stamp in stamps[-200:] if (at := clock.parse_stamp(stamp)) is not None), default=None)
 
 
 def _last_stamp(seen: Sequence[Seen], ends: Mapping[str, Tail], benches: Sequence[BenchRun]) -> float | None:

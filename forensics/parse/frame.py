@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from forensics import clock
@@ -13,6 +14,9 @@ from forensics.parse.sniff import Part
 from forensics.parse.unwrap import ServerPrefixes, Unwrapper, clean, journal_line
 
 TEXT_KINDS = frozenset({PartKind.JOURNAL_TEXT, PartKind.KERNEL, PartKind.SERVER, PartKind.CLIENT, PartKind.NOTICE})
+
+_OF_SYSTEMD = frozenset({PartKind.JOURNAL_TEXT, PartKind.STATUS, PartKind.KERNEL})
+_INIT = re.compile(rb" (?:systemd|init\.scope)\[1\]: ")
 
 
 def frames(capture: Capture, prefixes: Sequence[str]) -> Iterator[Block]:
@@ -39,11 +43,22 @@ def blocks(section: Section, part: Part, server: ServerPrefixes) -> Iterator[Blo
 
 
 def _text_blocks(section: Section, part: Part, server: ServerPrefixes, found: Iterator[Piece]) -> Iterator[Block]:
-    unwrapper, context = Unwrapper(part.kind, server), Context()
+    has_init = part.kind in _OF_SYSTEMD and _has_init(section)
+    unwrapper, context = Unwrapper(part.kind, server, has_init=has_init), Context()
     for piece in found:
         block = TextBlock(piece, source=section.name, part=part.kind, unwrapper=unwrapper, context=context)
         yield block
         block.carry_over(context)
+
+
+def _has_init(section: Section) -> bool:
+    """Whether PID 1 writes in it under its own number: then another systemd of the same source is not PID 1."""
+    rest = b""
+    for chunk in section.chunks():
+        if _INIT.search(rest + chunk):
+            return True
+        rest = chunk[-32:]
+    return False
 
 
 def _status_tails(found: Iterator[Piece]) -> Iterator[Piece]:
@@ -88,7 +103,7 @@ def record(frame: Frame, *, year: int | None = None, zone_s: float | None = None
     priority = fields.get("PRIORITY", "")
     return Record(
         at=at, source=frame.source, line_no=frame.line_no, text=frame.text, origin=frame.origin, pid=frame.pid, ident=frame.ident, rank=frame.rank,
-        priority=int(priority) if priority.isdecimal() else None, boot=fields.get("_BOOT_ID", ""),
+        priority=int(priority) if len(priority) == 1 and priority.isdecimal() else None, boot=fields.get("_BOOT_ID", ""),
         invocation=fields.get("INVOCATION_ID" if by_systemd else "_SYSTEMD_INVOCATION_ID", ""),
         unit=fields.get("UNIT" if by_systemd else "_SYSTEMD_UNIT", ""), transport=fields.get("_TRANSPORT", ""),
     )  # fmt: skip

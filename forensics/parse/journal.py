@@ -15,7 +15,7 @@ from forensics.model import Frame, Origin, PartKind, Problem, Section
 from forensics.parse.block import DIGITS, Block, Context, LookBack, is_stamped, made
 from forensics.parse.lines import pieces
 from forensics.parse.sniff import Part
-from forensics.parse.unwrap import ANSI_BYTES, Opened, ServerPrefixes, Unwrapper, clean, origin_of
+from forensics.parse.unwrap import ANSI_BYTES, Opened, ServerPrefixes, Unwrapper, clean, origin_of, pid_of
 
 KEPT_FIELDS = frozenset({
     "_PID", "_UID", "_COMM", "_BOOT_ID", "_HOSTNAME", "_TRANSPORT", "_SYSTEMD_UNIT", "_SYSTEMD_USER_UNIT", "_SYSTEMD_INVOCATION_ID", "_STREAM_ID", "_SOURCE_REALTIME_TIMESTAMP",
@@ -29,13 +29,15 @@ _JSON_WRITER = tuple(f'"{name}":"'.encode() for name in WRITER_FIELDS)
 _MAX_ENTRY_LINE = 1 << 20  # a message of 48 KiB as a list of byte values takes about 200 KB
 _LOOK_BACK = 300  # opening an entry costs ten times what a line of text does
 _CARRY = 20
+_NUMBERS = ("_PID", "SYSLOG_PID", "_UID", "PRIORITY", "__REALTIME_TIMESTAMP", "__MONOTONIC_TIMESTAMP")
+_MAX_DIGITS = 20  # 64 bits
 _DECODE = json.JSONDecoder().raw_decode
 
 
 class EntryBlock(Block):
     """Some entries; ``where`` has the entry of each key."""
 
-    __slots__ = ("_back", "_last", "_lines", "_raw", "_stamped", "_start", "_starts", "_texts", "_unwrapper", "_where")
+    __slots__ = ("_back", "_last", "_lines", "_odd", "_raw", "_stamped", "_start", "_starts", "_texts", "_unwrapper", "_where")
 
     def __init__(
         self, raw: list[bytes], messages: list[list[bytes]], *, source: str, part: PartKind, line: int, start: int, data: bytes, unwrapper: Unwrapper, context: Context,
@@ -55,12 +57,14 @@ class EntryBlock(Block):
         self._stamped = dict(context.stamped)
         self._back = LookBack(_LOOK_BACK)
         self._last: tuple[int, dict[str, str], list[str]] | None = None
+        self._odd: set[int] = set()  # entries with a number that cannot be, and have been reported
 
     def frame(self, i: int) -> Frame:
-        """Open the message line of key ``i``."""
+        """Open the message line of key ``i``. What is odd about its entry is added to ``problems``."""
         if not self._starts:
             self._starts, self._lines = self._places()
         number = self._where[i]
+        self._check(number)
         opened = self._open(i)
         fields = dict(self._entry(number)[0])
         if opened.trusted:
@@ -98,6 +102,15 @@ class EntryBlock(Block):
         if self._last is None or self._last[0] != number:
             self._last = number, *self._parse(self._raw[number])
         return self._last[1], self._last[2]
+
+    def _check(self, number: int) -> None:
+        """journald's own numbers are short; where they are not, the entry is not journald's, and says nothing about who wrote it."""
+        if number in self._odd:
+            return
+        wrong = [key for key in _NUMBERS if len(self._entry(number)[0].get(key, "")) > _MAX_DIGITS]
+        if wrong:
+            self._odd.add(number)
+            self.problems += (Problem(source=self.source, line=self._lines[number], text=f"{' and '.join(wrong)} of this entry cannot be: not read"),)
 
     def _parse(self, raw: bytes) -> tuple[dict[str, str], list[str]]:
         """The kept fields of an entry and the lines of its message."""
@@ -137,8 +150,7 @@ def writer_of(values: list[bytes]) -> bytes:
 def _opened(text: str, fields: Mapping[str, str], unwrapper: Unwrapper) -> Opened:
     get = fields.get
     ident = get("SYSLOG_IDENTIFIER") or get("_COMM", "")
-    digits = get("_PID") or get("SYSLOG_PID", "")
-    pid = int(digits) if digits.isdecimal() else None
+    pid = pid_of(get("_PID") or get("SYSLOG_PID", ""))
     origin, trusted = _origin(fields, ident, pid)
     stamp = get("__REALTIME_TIMESTAMP", "")
     if stamp.isdecimal():

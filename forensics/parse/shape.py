@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from forensics.model import PartKind
+from forensics.model import Origin, PartKind
 from forensics.parse import kernel
 from forensics.parse.unwrap import SEPARATOR, journal_line
 
@@ -67,7 +67,7 @@ def kind_of(text: str) -> PartKind | None:
         return None
     opened = journal_line(text)
     if opened is not None:
-        return PartKind.KERNEL if opened.ident == "kernel" else PartKind.JOURNAL_TEXT
+        return PartKind.KERNEL if opened.origin is Origin.KERNEL else PartKind.JOURNAL_TEXT
     if text.startswith("-- ") and SEPARATOR.match(text):
         return PartKind.EMPTY if text.startswith("-- No entries") else PartKind.JOURNAL_TEXT
     for kind, matches in _SHAPES:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from forensics.model import PartKind, Section
+from forensics.model import Origin, PartKind, Problem, Section
 from forensics.parse import shape
 from forensics.parse.unwrap import clean, journal_line, separator
 
@@ -233,8 +233,8 @@ def _journal(texts: Sequence[str], at: int, stop: int) -> _Run:
                 if not kernel + others:  # "-- Journal begins at … --" stood above it
                     return _Run(PartKind.EMPTY, at, end + 1)
                 break
-            kernel += opened.ident == "kernel"
-            others += opened.ident not in ("kernel", "journalctl")
+            kernel += opened.origin is Origin.KERNEL
+            others += opened.origin is not Origin.KERNEL and opened.ident != "journalctl"
         elif end == at or not (text.startswith(("  ", "\t", "░░")) or not text.strip()):
             break
         end += 1

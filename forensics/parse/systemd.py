@@ -24,7 +24,9 @@ _KEY = re.compile(
     r"^\s*(?P<key>Loaded|Drop-In|Transient|Active|Duration|Docs|Process|Main PID|Cntrl PID|Status|Error|Tasks|Memory|CPU|CGroup|Condition|Assert"
     r"|Invocation|IP|IO|Triggers|TriggeredBy|FD Store):(?:\s+(?P<value>.*))?$"
 )
-_MISSING = re.compile(rf"(?:Unit (?P<unit>{UNIT_NAME}) (?:could not be found|not found|not loaded)|No files found for (?P<file>{UNIT_NAME}))")
+_MISSING = re.compile(
+    rf"(?:Unit (?P<unit>{UNIT_NAME}) (?:could not be found|not found|not loaded)|No files found for (?P<file>{UNIT_NAME})|Unit file (?P<gone>{UNIT_NAME}) does not exist)"
+)
 _ACTIVE = re.compile(
     r"^(?P<active>[a-z-]+)(?: \((?P<sub>(?!Result: )[^)]*)\))?(?: \(Result: (?P<result>[^)]*)\))?(?:(?: \([a-z]+\))?"
     r" since (?P<since>[^;]+?)(?:; (?P<ago>.+?)(?: ago| left)?)?)?$"
@@ -82,7 +84,12 @@ def status(text: str, *, source: str = "", first_line: int = 1) -> Parsed:
         line = ANSI.sub("", raw.rstrip("\r"))
         if missing := _MISSING.search(line):
             states.append(
-                UnitState(name=missing["unit"] or missing["file"], load="not-found", source=source, lines={"missing": (number, line.strip())})
+                UnitState(
+                    name=missing["unit"] or missing["file"] or missing["gone"],
+                    load="not-found",
+                    source=source,
+                    lines={"missing": (number, line.strip())},
+                )
             )
         elif (head := _HEAD.match(line)) and not line.startswith(" "):
             if reading:

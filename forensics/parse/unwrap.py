@@ -26,6 +26,7 @@ _UNIX = r"\d{9,10}\.\d{6}"
 _MONOTONIC = r"\[ *\d{1,9}\.\d{6}\]"
 _JOURNAL = re.compile(rf"(?:<\d{{1,3}}>)?({_ISO}|{_SHORT}|{_FULL}|{_UNIX}|{_MONOTONIC}) ([\w.:-]+) (?=\S)")
 _MAX_HEAD = 160
+_MAX_PID = 10  # digits
 SEPARATOR = re.compile(r"-- (?:Boot (?P<boot>[0-9a-f]{32})|Reboot|No entries|(?:Journal|Logs) begin\b.*) ?--|-- (?:Journal|Logs) begin")
 _IDENT = re.compile(r"[\w./@()+-]{1,64}(?: [\w./@()+-]{1,32})?")
 
@@ -37,7 +38,15 @@ _COMPOSE = re.compile(r"(?P<name>[A-Za-z0-9][\w.-]{0,63}) *\| |\s{1,40}\| ")  # 
 _POD = re.compile(r"\[pod/(?P<name>[\w./-]{1,200})\] ")
 _WRAPPED = frozenset("0123456789[{")  # what a container's or a CI's prefix begins with, but for names before a bar or a tab
 _LEVELS = frozenset({"TRACE", "DEBUG", "INFO", "WARN", "WARNING", "ERROR", "CRITICAL", "FATAL"})
+# what a child of PID 1 writes before it becomes the program (old versions call it systemd, with its own pid)
+_BEFORE_EXEC = re.compile(r"(?:[\w:.\\@-]{1,250}\.(?:service|scope|socket|mount|swap): )?(?:Failed at step |Failed to (?!start|stop|listen|mount|enqueue|reload|connect|activate|kill)|Changing to the requested working directory failed|Unable to locate executable"
+                          r"|Executable \S{1,300} missing|[^\n]{0,100}\bspawning\b)")  # fmt: skip
 _UNIT_HEAD = re.compile(r"(?P<unit>[\w:.\\@-]{1,250}\.(?:service|scope|socket|slice|mount|timer|target))\b")
+
+
+def pid_of(digits: str) -> int | None:
+    """The number of a process, or None: anything may stand in its place, digits without end too."""
+    return int(digits) if len(digits) <= _MAX_PID and digits.isascii() and digits.isdecimal() else None
 
 
 class Opened(NamedTuple):
@@ -106,8 +115,8 @@ class ServerPrefixes:
             inner = inner or (prefix.stamp and found[prefix.stamp]) or ""
             rank = rank or (prefix.rank and found[prefix.rank]) or (prefix.proc and found[prefix.proc]) or ""
             digits = (prefix.pid and found[prefix.pid]) or ""
-            if pid is None and digits.isdecimal():
-                pid = int(digits)
+            if pid is None:
+                pid = pid_of(digits)
             text = found[prefix.msg] if prefix.msg and found[prefix.msg] is not None else text[found.end() :]
             own = True
             left = [other for other in left if other is not prefix]
@@ -139,9 +148,9 @@ def journal_line(text: str) -> Opened | None:
     head, pid = text[begin:colon], None
     if head.endswith("]"):
         head, _, digits = head[:-1].rpartition("[")
-        if not digits.isdecimal():
+        pid = pid_of(digits)
+        if pid is None:
             return None
-        pid = int(digits)
     elif not _IDENT.fullmatch(head):
         return None
     stamp, host = found.groups()
@@ -180,10 +189,11 @@ def separator(text: str) -> Opened | None:
 
 
 class Unwrapper:
-    """Opens the lines of one part; ``kind`` decides which wrappers are believed."""
+    """Opens the lines of one part; ``kind`` decides which wrappers are believed. ``has_init``: PID 1 writes in the same source under its own number."""
 
-    def __init__(self, kind: PartKind, prefixes: ServerPrefixes) -> None:
+    def __init__(self, kind: PartKind, prefixes: ServerPrefixes, *, has_init: bool = False) -> None:
         self.kind = kind
+        self._has_init = has_init
         self._prefixes = prefixes
         self.journal = kind in (PartKind.JOURNAL_TEXT, PartKind.STATUS)
         self.plain_origin = {PartKind.CLIENT: Origin.CLIENT, PartKind.NOTICE: Origin.ANY, PartKind.KERNEL: Origin.KERNEL}.get(kind, Origin.SERVER)
@@ -194,6 +204,8 @@ class Unwrapper:
             text = clean(line)
             opened = journal_line(text) or separator(text)
             if opened is not None:
+                if self._has_init and opened.ident == "systemd" and opened.pid not in (None, 1) and not _BEFORE_EXEC.match(opened.text):
+                    opened = opened._replace(origin=Origin.SERVER)  # a user's own manager, or somebody who calls himself so
                 return self.message(opened) if opened.origin is Origin.SERVER else opened
             if self.journal:
                 # catalogue texts of journalctl -x; the rest is a further line of a message, or a line that a terminal has broken

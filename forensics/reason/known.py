@@ -11,6 +11,7 @@ from forensics.reason.memory import Budget, budget
 from forensics.reason.place import Story, error_times, evidence, failed
 
 STALL_S = 600.0  # a start-up that says nothing for so long is stuck: the servers' own limits are 480 and 600 s
+NO_DRAFT = 1.005  # the bonus token alone; printed with two digits
 REJECTED = ("http-429", "http-503", "http-413", "too-long")
 Value = tuple[object | None, tuple[Evidence, ...]]
 
@@ -150,7 +151,9 @@ def _stalled(story: Story, age: float | None) -> bool | None:
     if any(s.cause is Cause.STARTUP_HANG for s in story.of_issue(Role.STATE, Role.ROOT)):
         return True
     if life.phases and life.alive is None:
-        return False
+        # a log alone: silent is what has talked on without a step forward
+        steps = [at for p in story.placed if p.life == life.index and p.mark is not None and (at := p.seen.record.at) is not None]
+        return bool(steps) and life.last_at is not None and life.last_at - max(steps) > STALL_S
     return age > STALL_S if age is not None else None
 
 
@@ -249,6 +252,11 @@ def _kernel(known: KnownFacts, rest: str) -> Value:
 
 
 def _accept(known: KnownFacts, rest: str) -> Value:
+    if rest in ("intervals", "ones_share"):
+        told = [s for s in known.story.of_issue(Role.CONTEXT) if "accept_len" in s.captures]
+        ones = [s for s in told if float(s.captures["accept_len"]) < NO_DRAFT]
+        value = len(told) if rest == "intervals" else len(ones) / len(told) if told else None
+        return value, tuple(s.lines[0] for s in ones[:2])
     found = known.accept
     if found is None:
         return None, ()

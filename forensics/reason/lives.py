@@ -48,6 +48,7 @@ class Placed(NamedTuple):
     life: int
     phase: Phase | None
     order: int
+    assumed: bool = False  # the phase is only what follows the one that ended, no line has said that it began
 
 
 @dataclass
@@ -108,7 +109,7 @@ class Own:
         return bool(self.idents and record.ident and record.ident not in self.idents)
 
 
-def own_of(facts: Facts, marks: Mapping[str, Mark], main_pid: int | None) -> Own:
+def own_of(facts: Facts, marks: Mapping[str, Mark], main_pid: int | None, unit: str | None) -> Own:
     """Which idents are the unit's: those of its main process and of the lines that only its kind of server writes."""
     idents = {
         s.record.ident
@@ -117,6 +118,11 @@ def own_of(facts: Facts, marks: Mapping[str, Mark], main_pid: int | None) -> Own
         and s.record.ident
         and (s.record.pid == main_pid or (s.hit.rule in marks and marks[s.hit.rule].kind in TELLING))
     }
+    if not idents and unit:
+        # named after the program, as many units are; only worth a guess where several programs are heard
+        heard = {s.record.ident for s in facts.seen if s.record.origin is Origin.SERVER and s.record.ident}
+        alike = {i for i in heard if i in unit.rpartition(".")[0] or unit.rpartition(".")[0] in i}
+        idents = alike if len(heard) > 1 else set()
     return Own(idents=frozenset(idents), trusted=any(s.hit.frame.fields.get("trusted") and s.record.origin is Origin.SYSTEMD for s in facts.seen))
 
 
@@ -159,7 +165,7 @@ class Fold:
         phase = draft.startup.phase_of(record.rank)
         if record.origin in (Origin.KERNEL, Origin.CLIENT):
             phase = draft.startup.phase_of()
-        self.placed.append(Placed(seen, rule, mark, draft.index, phase, order))
+        self.placed.append(Placed(seen, rule, mark, draft.index, phase, order, draft.startup.assumed))
 
     # ---- which life
 
@@ -368,7 +374,7 @@ def fold(facts: Facts, rules: RuleSet, unit: str | None, server: str | None) -> 
     state = facts.units.get(unit or "")
     first_at = {name: next((r.at for r in tail.first if r.at is not None), None) for name, tail in facts.tails.items()}
     marks = {m.id: m for p in rules.profiles for m in p.marks if p.name == server and m.from_ is Origin.SERVER}
-    result = Fold(rules, unit, server, state.description if state else None, first_at, own_of(facts, marks, state.main_pid if state else None))
+    result = Fold(rules, unit, server, state.description if state else None, first_at, own_of(facts, marks, state.main_pid if state else None, unit))
     for order, seen in enumerate(merged(facts)):
         result.feed(seen, order)
     return result

@@ -69,7 +69,8 @@ def story_of(
         folded.lives.append(Draft(index=0))
     lives = tuple(_finish(d, folded, profile, state, facts) for d in folded.lives)
     issue = life_at_issue(lives, facts, at=at, known_server=profile is not None)
-    signals = tuple(s for p in folded.placed if (s := _signal(p, lives)) is not None)
+    quoted = _quoted(folded.placed)
+    signals = tuple(s for p in folded.placed if (s := _signal(p, lives)) is not None and not _only_quoted(s, quoted))
     return Story(
         facts=facts,
         rules=rules,
@@ -323,7 +324,7 @@ def _signal(placed: Placed, lives: tuple[Life, ...]) -> Signal | None:
         cause=rule.cause,
         life=life.index,
         rank=record.rank or None,
-        phase=phase if phase is not None else rule.phase,
+        phase=rule.phase if rule.phase is not None and (phase is None or placed.assumed) else phase,
         at=record.at,
         record=record,
         lines=(evidence(record, rule.id, rule.role),),
@@ -331,6 +332,20 @@ def _signal(placed: Placed, lives: tuple[Life, ...]) -> Signal | None:
         certain=certain,
         order=placed.order,
     )
+
+
+def _quoted(placed: list[Placed]) -> dict[tuple[str, int], set[str]]:
+    """Lines that a harmless rule claims as a whole, with the causes that no word in them may speak for."""
+    found: dict[tuple[str, int], set[str]] = {}
+    for p in placed:
+        if p.rule is not None and p.rule.role is Role.BENIGN and p.rule.over:
+            found.setdefault((p.seen.record.source, p.seen.record.line_no), set()).update(p.rule.over)
+    return found
+
+
+def _only_quoted(signal: Signal, quoted: dict[tuple[str, int], set[str]]) -> bool:
+    record = signal.record
+    return record is not None and signal.cause is not None and str(signal.cause) in quoted.get((record.source, record.line_no), ())
 
 
 def _fits(phase: Phase, rule: Rule) -> bool:

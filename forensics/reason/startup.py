@@ -20,6 +20,7 @@ LOADING = (
 )
 
 OF_ALL = (Phase.BIND, Phase.WARMUP, Phase.READY, Phase.SERVING, Phase.STOPPING)  # phases of the server as a whole
+WARM_UP_REQUESTS = 4  # lines: a warm-up writes one or two
 FRAME = "frame"  # a profile's word for a mark that is a line of a traceback: it says where it failed, not when that began
 
 
@@ -39,6 +40,8 @@ class Startup:
     served: bool = False
     listening_at: float | None = None
     ready_at: float | None = None
+    assumed: bool = False  # the latest phase is only what an end mark says comes next
+    early: int = 0  # requests answered before a line said that it is ready
     told: bool = False  # the server itself has said a phase, so that frames of a traceback need not
 
     def feed(self, mark: Mark, record: Record, captures: dict[str, str]) -> None:
@@ -93,6 +96,7 @@ class Startup:
         return mark.phase
 
     def _begin(self, phase: Phase, rank: str, record: Record) -> None:
+        self.assumed = False
         index = self.open_of.get(rank)
         if index is not None and self.spans[index].phase is phase:
             self.spans[index] = replace(self.spans[index], took_s=None)  # begun again: a second capture right after the first
@@ -137,6 +141,7 @@ class Startup:
                 return  # what follows in the draft worker is still the draft worker, until another phase begins
         if mark.next:
             self._begin(mark.next, rank, record)
+            self.assumed = True
 
     def _advance(self, mark: Mark, rank: str, record: Record, captures: dict[str, str]) -> None:
         assert mark.phase is not None
@@ -153,8 +158,9 @@ class Startup:
 
     def _serve(self, record: Record) -> None:
         overall = self.spans[self.latest].phase if self.latest is not None else None
-        if overall in LOADING:
+        self.early += overall in (Phase.BIND, Phase.WARMUP)
+        if overall in LOADING and self.early < WARM_UP_REQUESTS:
             return  # the server's own warm-up request
         self.served = self.ready = self.listening = True  # an excerpt may begin long after it became ready
-        if overall in (Phase.READY, None):
+        if overall in (Phase.READY, Phase.BIND, Phase.WARMUP, None):
             self._begin(Phase.SERVING, record.rank, record)

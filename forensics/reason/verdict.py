@@ -81,7 +81,7 @@ def decide(story: Story, signals: Sequence[Signal]) -> Verdict:
         return _verdict(story, left, "root")
     whens = {r.id for r in story.rules.rules if r.when}
     mechanisms = [s for s in mine if s.role is Role.MECHANISM and not (stands and s.rule in whens)]
-    states = [s for s in mine if s.role is Role.STATE and s.cause is not Cause.HEALTHY and _can_explain(story, s)]
+    states = [s for s in mine if s.role is Role.STATE and s.cause is not Cause.HEALTHY and _can_explain(story, s) and not survived(story, s)]
     if mechanisms and story.issue.alive is not True:
         mechanisms.sort(key=lambda s: (_mechanism_rank(s), s.order))
         return _verdict(story, mechanisms, "mechanism")

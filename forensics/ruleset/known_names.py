@@ -43,6 +43,10 @@ life.ready               bool    -      it said that it is ready, or answered as
 life.served              bool    -      it answered at least one request
 life.opened              bool    -      the evidence holds the beginning of the life
 life.stalled             bool    -      alive, not ready, and no progress for longer than the phase should take
+life.rooted              bool    -      a line of it explains a failure by itself
+life.mechanism           bool    -      a line of it says how it ended
+life.cascaded            bool    -      a line of it follows from another failure
+life.stop_asked          bool    -      somebody asked it to stop
 life.count               number  count  lives seen
 life.failed_count        number  count  lives that failed
 life.lived_s             number  s      from start to end, or to the capture
@@ -103,6 +107,8 @@ kernel.segfaults         list    -      pids of segmentation faults
 accept.by_width          table   -      acceptance length by width of the draft tree
 accept.narrow            number  share  right answers of the widest tree with a single branch, 0 … 1
 accept.wide              number  share  right answers of the widest tree, 0 … 1
+accept.intervals         number  count  intervals of the server's log that tell an acceptance length
+accept.ones_share        number  share  those of them at 1.0, where no draft was accepted
 accept.worst_len         number  tokens acceptance length of the widest tree
 accept.best_len          number  tokens acceptance length of the widest single branch
 host.units               list    -      unit names of the host

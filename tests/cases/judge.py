@@ -15,7 +15,6 @@ from forensics.report import json as report
 from forensics.ruleset.schema import RuleSet
 
 HERE = Path(__file__).parent
-GIVEN = HERE / "given"
 
 
 @lru_cache(maxsize=1)

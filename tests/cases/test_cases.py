@@ -1,0 +1,56 @@
+"""The cases as a whole: how often the answer is right, and how sure it may be. Prints the calibration of each status.
+
+``given`` are failures that people reported; ``made`` were written from the wordings of each software for what the given ones lack (near misses, hostile
+text, other versions, other services). Their answers were decided before the program was run on them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.cases.judge import HERE, Judged, judge
+
+
+@pytest.fixture(scope="module", params=["given", "made"])
+def judged(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Sequence[Judged]:
+    work = tmp_path_factory.mktemp("cases")
+    folders = sorted(p.parent for p in (HERE / request.param).glob("*/case.yaml"))
+    assert len(folders) > 50
+    return [judge(folder, work / folder.name) for folder in folders]
+
+
+def test_nothing_is_misleading(judged: Sequence[Judged]) -> None:
+    assert [j for j in judged if j.verdict == "misleading"] == []
+
+
+def test_what_is_called_established_is_right(judged: Sequence[Judged], capsys: pytest.CaptureFixture[str]) -> None:
+    right = Counter(j.status for j in judged if j.verdict == "right")
+    total = Counter(j.status for j in judged)
+    with capsys.disabled():
+        print(f"\n  {len(judged)} cases: " + ", ".join(f"{s or 'healthy and unknown'} right {right[s]} of {total[s]}" for s in total))
+    assert right["established"] == total["established"] > 0
+
+
+def test_nineteen_of_twenty_are_right_and_most_of_them_firmly(judged: Sequence[Judged]) -> None:
+    right = [j for j in judged if j.verdict == "right"]
+    assert len(right) >= 0.95 * len(judged), [(j.id, j.wanted, j.cause) for j in judged if j.verdict != "right"]
+    blamed = [j for j in right if j.cause not in ("healthy", "unknown")]
+    assert sum(j.firm for j in blamed) >= 0.8 * len(blamed)
+
+
+def test_the_direction_of_the_memory_fraction_is_right(judged: Sequence[Judged]) -> None:
+    assert [j.id for j in judged if j.verdict == "right" and not j.direction] == []
+
+
+def test_the_lines_that_matter_are_cited(judged: Sequence[Judged]) -> None:
+    cited, wanted = (sum(j.quotes[i] for j in judged) for i in (0, 1))
+    assert cited >= 0.9 * wanted
+
+
+@pytest.mark.parametrize("folder", [HERE / "given/sglang-4330", HERE / "given/systemd-2643"], ids=lambda p: p.name)
+def test_a_case_copied_elsewhere_gives_the_same(folder: Path, tmp_path: Path) -> None:
+    assert judge(folder, tmp_path / "a") == judge(folder, tmp_path / "b")
