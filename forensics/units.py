@@ -10,6 +10,7 @@ from forensics.model import Pick, UnitState
 
 # systemd.unit(5): the characters of a unit name; everything else is refused before it comes near a shell
 UNIT_NAME = re.compile(r"[A-Za-z0-9:_.\\@-]{1,255}")
+LOGINS = ("user@", "user-runtime-dir@", "session-")  # of people, not services
 SUFFIXES = ("service", "socket", "target", "timer", "scope", "slice", "mount", "path", "device", "swap", "automount")
 
 
@@ -49,7 +50,7 @@ def resolve(asked: str | None, names: Sequence[str], states: Mapping[str, UnitSt
     if asked is not None:
         return _asked(full_name(asked), names, states)
     patterns = [re.compile(p) for p in launch]
-    services = {n: s for n, s in states.items() if n.endswith((".service", ".scope")) and s.load != "not-found"}
+    services = {n: s for n, s in states.items() if n.endswith((".service", ".scope")) and s.load != "not-found" and not n.startswith(LOGINS)}
 
     def served(state: UnitState) -> bool:
         return any(p.search(" ".join(state.argv)) for p in patterns)

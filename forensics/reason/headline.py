@@ -151,7 +151,7 @@ def _steps(life: Life) -> str:
 def _unknown(story: Story, pick: Pick) -> str:
     name, life = story.name, story.issue
     if story.unit is None and pick.why and story.profile is None:
-        count = f" (looked at {len(story.facts.units)} units)" if story.facts.units else ""
+        count = f" (looked at {len(story.facts.unit_names)} units)" if story.facts.unit_names else ""
         return f"{pick.why}{count}; name the one that is meant with --unit"
     if life.end.kind is EndKind.NONE and life.phase is not None and not life.ready:
         alive = "it is alive" if life.alive else "this evidence does not say whether it is alive"

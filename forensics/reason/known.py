@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from forensics.model import BenchRun, Cause, Coverage, EndKind, Evidence, Known, Origin, Role
+from forensics.model import BenchRun, Cause, Coverage, EndKind, Evidence, Known, Origin, Role, UnitState
 from forensics.reason.acceptance import Acceptance, acceptance
 from forensics.reason.memory import Budget, budget
 from forensics.reason.place import Story, error_times, evidence, failed
@@ -72,7 +72,7 @@ def known_facts(story: Story) -> KnownFacts:
 def _unit(known: KnownFacts, rest: str) -> Value:
     story = known.story
     state = story.state
-    told = tuple(Evidence(source=state.line_sources.get(k, state.source), line=n, text=t) for k, (n, t) in state.lines.items()) if state else ()
+    told = _unit_lines(state, rest) if state else ()
     if rest in ("missing", "exists"):
         missing = None if state is None or (state.load is None and state.active is None) else state.load == "not-found"
         if missing is None and any(s.record.origin is Origin.SERVER for s in story.facts.seen):
@@ -92,6 +92,25 @@ def _unit(known: KnownFacts, rest: str) -> Value:
         "memory_max_gib": state.memory_max_gib if state else None,
     }
     return values.get(rest), told
+
+
+SAYS = {
+    "missing": ("missing", "loaded"),
+    "exists": ("missing", "loaded"),
+    "load_state": ("loaded", "missing"),
+    "active_state": ("active",),
+    "sub_state": ("active",),
+    "result": ("result", "active"),
+    "restarts": ("restarts",),
+    "main_code": ("main", "process"),
+    "main_status": ("main", "process"),
+}
+
+
+def _unit_lines(state: UnitState, name: str) -> tuple[Evidence, ...]:
+    """The lines of status and show that tell a fact."""
+    keys = [k for k in SAYS.get(name, ()) if k in state.lines]
+    return tuple(Evidence(source=state.line_sources.get(k, state.source), line=state.lines[k][0], text=state.lines[k][1]) for k in keys)
 
 
 # --------------------------------------------------------------------------- life
