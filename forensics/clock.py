@@ -170,15 +170,18 @@ def _typed(text: str, now: float) -> float:
 def _by_dateutil(text: str, now: float) -> float:
     from dateutil import parser as dateutil_parser  # 20 ms to import, and only ever needed for what a person typed
 
-    from dateutil.parser import UnknownTimezoneWarning
-
     default = datetime.fromtimestamp(now - now % DAY_S, tz=timezone.utc)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("error", UnknownTimezoneWarning)  # a word that is no zone is no time
+            warnings.simplefilter("error", dateutil_parser.UnknownTimezoneWarning)  # a word that is no zone is no time
             read = dateutil_parser.parse(text, default=default)
         return read.replace(tzinfo=read.tzinfo or timezone.utc).timestamp()
-    except (ValueError, TypeError, ArithmeticError, UnknownTimezoneWarning):  # dateutil lets the errors of decimal and of datetime through
+    except (
+        ValueError,
+        TypeError,
+        ArithmeticError,
+        dateutil_parser.UnknownTimezoneWarning,
+    ):  # dateutil lets the errors of decimal and of datetime through
         raise _not_a_time(text) from None
 
 

@@ -39,64 +39,158 @@ def _visible(char: str) -> str:
 
 # --------------------------------------------------------------------------- secrets
 
-_NAME = (
-    r"(?:[a-z0-9]{0,12}passwo?r?d|passphrase|secret(?:[_-]?access)?(?:[_-]?key)?|api[_-]?key"
-    r"|(?:access|private|auth|encryption|signing|license|master)[_-]?key|credentials?|token)"
-)
-_VALUE = r"""(?:"[^"\n]{0,2048}"|'[^'\n]{0,2048}'|[^\s"',;&)}\]]{1,2048})"""
+# Whole blocks first, then logins in URLs, names with a value, and last the values that are known by their own shape. Names are found by
+# their last word alone and looked at from there: a pattern that begins with any word would be tried at every letter of every line.
 
-# Order matters: whole blocks first, then names with a value, then values that are known by their own shape.
-_BEGIN, _END = r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----", r"-----END [A-Z ]{0,40}PRIVATE KEY-----"
+_BEGIN, _END = r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----", r"-----END [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
 _PRIVATE_KEY = re.compile(rf"({_BEGIN})((?:(?!-----BEGIN ).){{0,20000}}?)({_END})", re.DOTALL)
 # Cut off before its end: only lines that end like a key. A message that merely names the marker must not cost the log behind it.
 _OPEN_PRIVATE_KEY = re.compile(rf"({_BEGIN})((?:\s{{0,4}}[^\n]{{0,200}}?[A-Za-z0-9+/]{{24,}}={{0,2}}[ \t\r]{{0,4}}(?=\n|$)){{1,400}})()")
 _LAST_WORD = re.compile(r"\S+(?=\s*$)")
-_URL_LOGIN = re.compile(r"(?i)\b([a-z][a-z0-9+.-]{1,20}://)([^/\s:@'\"]{0,256}):([^/\s@'\"]{1,1024})@")
-_URL_TOKEN = re.compile(r"(?i)\b(https?://)([^/\s:@'\"]{20,1024})@")
-_AUTH_HEADER = re.compile(
-    r"(?i)\b(bearer|basic|authorization['\"]?\s{0,4}[:=]\s{0,4}['\"]?(?:bearer|basic|token))(\s{1,4})(?=[^\s'\",]*[0-9=_.-])([A-Za-z0-9._~+/=-]{8,4096})"
+
+# Up to the last @ of the authority; only where the authority has none may the password hold a slash. A number before a slash is a port.
+_PORT = r"(?!\d{1,5}[/,;?#])"
+_LOGIN = re.compile(rf"//(?<!///)([^\s/:'\"]{{0,256}}):{_PORT}((?:[^\s/'\"]|['\"](?=\w)){{1,1024}})@")
+_LOGIN_WITH_SLASH = re.compile(rf"//(?<!///)([^\s/:@'\"]{{0,256}}):{_PORT}([^\s'\"]{{1,1024}})@")
+_URL_TOKEN = re.compile(r"(?i)(https?://)([^/\s:@'\"]{20,1024})@")
+_WEBHOOK = re.compile(r"(?i)(hooks\.slack\.com/[a-z]{1,20}/|discord(?:app)?\.com/api/webhooks/|\.webhook\.office\.com/)([a-z0-9_@/-]{8,512})")
+
+_BEARER = re.compile(
+    r"(?i)\b(bearer[ \t]{1,4})(?!(?:tokens?|auth[a-z]{0,20}|schemes?|realm|errors?|format|prefix|headers?|credentials?|required)\b)([a-z0-9._~+/=-]{8,})"
 )
-_FLAG = re.compile(rf"(?i)(?<![\w-])(--?(?:[a-z0-9]{{1,24}}[-_]){{0,5}}{_NAME})(=|\s{{1,4}})({_VALUE})")
-_NAMED = re.compile(rf"""(?i)(?<![a-z0-9-])((?:[a-z0-9]{{1,24}}[_-]){{0,5}}{_NAME})(['"]?\s{{0,4}}[=:]\s{{0,4}})({_VALUE})""")
+_BASIC = re.compile(r"\b([Bb]asic[ \t]{1,4})(?=[A-Za-z0-9+/]{0,40}(?:[0-9=]|[a-z][A-Z]))([A-Za-z0-9+/=]{8,})")
+_DIGEST = re.compile(r"(?i)\b(digest[ \t]{1,4})(?=username=)([^\n]{1,4096})")
+
 _SHAPES = re.compile(
     r"(?<![A-Za-z0-9_])(?:"
-    r"(hf_)[A-Za-z0-9]{16,}"
-    r"|(sk-)[A-Za-z0-9_-]{16,}"
-    r"|(nvapi-)[A-Za-z0-9_-]{16,}"
+    r"((?:hf|npm|r8|gsk)_)[A-Za-z0-9]{16,}"
+    r"|(sk-|nvapi-|xai-)[A-Za-z0-9_-]{16,}"
+    r"|([rs]k_(?:live|test)_|whsec_)[A-Za-z0-9]{8,}"
     r"|(AIza)[A-Za-z0-9_-]{35}"
     r"|((?:AKIA|ASIA))[0-9A-Z]{16}(?![0-9A-Z])"
-    r"|(gh[pousr]_|github_pat_|glpat-|xox[abprs]-)[A-Za-z0-9_-]{10,}"
+    r"|(gh[pousr]_|github_pat_|gl(?:pat|dt|rt|ptt)-|xox[abeprs]-|xapp-|dckr_[po]at_)[A-Za-z0-9_-]{10,}"
+    r"|(pypi-)(?=[A-Za-z0-9_-]{0,40}[A-Z])[A-Za-z0-9_-]{16,}"
     r"|(eyJ)[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}"
+    r"|((?:bot)?[0-9]{6,12}:)(?=[a-z0-9_-]{0,40}[A-Z])[A-Za-z0-9_-]{30,}"
     r")"
 )
-_HINT = re.compile(
-    r"(?i)passw|passphrase|secret|key|token|credential|bearer|basic|://|hf_|sk-|nvapi|AIza|AKIA|ASIA|gh[pousr]_|github_pat|glpat|xox|eyJ"
+_SHAPE_HINT = re.compile(
+    r"hf_|npm_|r8_|gsk_|sk-|nvapi-|xai-|sk_live|sk_test|rk_live|rk_test|whsec_|AIza|AKIA|ASIA|ghp_|gho_|ghu_|ghs_|ghr_|github_pat_|gl[pdr]|xox|xapp-"
+    r"|dckr_|pypi-|eyJ|[0-9]:[A-Za-z0-9_-]{30}"
 )
-_HARMLESS = frozenset({"none", "null", "true", "false", "yes", "no", "auto", "empty", "set", "unset", "required", "", MASK})
-_NUMBER = re.compile(r"[-+]?[0-9][0-9_,.]*(?:e[-+]?[0-9]+)?(?:%|[kmgt]i?b?|ms|s)?", re.IGNORECASE)
-# Token of the tokenizer's kind: eos_token='<|im_end|>', next token: the, per token
+
+# All of these are matched on lower-case text: re skips fast over letters only where the case is plain. A server's own counts
+# (#token: 1234) are left out here, because every line has some.
+_CORE = (
+    r"(passwo?r?ds?|pass(?:phrases?|codes?)?|pwd|secret(?:[_-]?access)?(?:[_-]?key)?(?:[_-]?base)?s?|credentials?|creds?"
+    r"|tokens?(?![\"']?[ \t]{0,4}:[ \t]{0,4}[0-9]{1,7}(?:[,\s]|$))|keys?|auth(?:orization)?|cookies?|sig(?:nature)?)"
+)
+_COLOUR = r"(?:\x1b\[[0-9;:]{0,16}m){0,2}"
+_ASSIGN = rf"(?:\\{{0,7}}[\"'])?{_COLOUR}[ \t]{{0,4}}(?:={{1,3}}>?|:=?|%3[ad])[ \t]{{0,4}}{_COLOUR}"
+_NAMED = re.compile(rf"{_CORE}({_ASSIGN}|[\"'],[ \t]{{0,4}}(?=b?[\"']))")
+# a flag and its value: in a command, in a printed list (also over lines), in a YAML list
+_FLAG = re.compile(
+    rf"-(?<![\w-]-)(-?[a-z0-9_-]{{0,80}}?){_CORE}([ \t\x00]{{1,4}}(?:\\\r?\n[ \t]{{0,80}})?|[\"'],\s{{0,80}}(?=[\"'])|[\"']?\r?\n[ \t]{{0,80}}-[ \t]{{1,4}})"
+)
+_NEXT = re.compile(r"[ \t\x00]{1,4}(?=[^\s;|&<>(){}\\\[\]-])(?![\"']-|2>)")
+_NEXT_ITEM = re.compile(r",\s{0,80}(?=[\"'](?!-))")
+_OWNER_CHARS = "abcdefghijklmnopqrstuvwxyz0123456789_./#$?&~-"
+_QUERY = re.compile(r"[?&][a-z0-9_.-]{0,40}$")
+_HEADER_OWNER = re.compile(r"(?:api|auth)-$")
+_OFF = re.compile(r"-(?:no|disable|enable|with|without|require|skip)-")
+
+_QUALIFIED_KEY = re.compile(
+    r"(?:api|access|private|auth|encryption|signing|licen[cs]e|master|account|storage|shared|client|consumer|service|admin|deploy|ssh|webhook|hmac"
+    r"|subscription|session|sas|app|application)[_-]?$"
+)
+_QUALIFIED_TOKEN = re.compile(
+    r"(?:api|access|auth|bearer|refresh|secret|session|hf|hub|bot|csrf|xsrf|admin|personal|private|github|gitlab|slack|telegram|discord|registration"
+    r"|service|security|jwt|oauth|login|join|vault|wandb|deploy|identity|webhook)[_-]?$"
+)
+# Token of the tokenizer's kind: eos_token='<|im_end|>', next token: the
 _OF_TEXT = re.compile(
-    r"(?i)(?:^|[_-])(?:bos|eos|pad|unk|sep|cls|mask|image|video|audio|special|stop|next|first|last|new|extra|draft|prompt|thinking|end|start|tool)[_-]token$"
+    r"(?:^|[^a-z])(?:bos|eos|pad|unk|sep|cls|mask|image|video|audio|special|stop|next|first|last|new|extra|draft|prompt|thinking|end|start|tool)[_-]$"
 )
+
+_ENDS = r"(?=\.?(?:[\"'\s)}\]&\x1b]|$|[,;](?:[\s\"']|$|\w{1,80}=)))"
+_HARMLESS = re.compile(rf"(?:none|null|nil|true|false|yes|no|auto|empty|set|unset|required|\*{{3,40}}|<[a-z_ -]{{1,20}}>){_ENDS}")
+_METHOD = re.compile(rf"(?:basic|bearer|digest|ldap|oauth2?|md5|scram-sha-256|trust|peer|disabled|enabled){_ENDS}|<")
+_NUMBER = re.compile(rf"[-+]?[0-9][0-9_,.]{{0,40}}(?:e[-+]?[0-9]{{1,4}})?(?:%|[kmgt]i?b?|ms|s)?{_ENDS}")
+_SMALL = re.compile(rf"[0-9]{{1,3}}{_ENDS}")
+_TYPE = re.compile(r"(?:str|string|bytes|bool|int|any|optional|union|list|secretstr)\b(?=[ ]{0,2}[|\[,)=]|[ ]{0,2}(?:\n|$))")
+_ATTRIBUTE = re.compile(rf"(?:self|args|server_args|config|cfg|settings|kwargs|os)\.[a-z_.]{{1,80}}(?:\(\))?{_ENDS}")
+_PATH = re.compile(rf"(?:~|\.{{1,2}})?/[\w./-]{{0,200}}{_ENDS}|[~.]{_ENDS}")
+_FILE = re.compile(rf"(?:~|\.{{1,2}})?/[\w./-]{{0,200}}\.[a-z]{{2,5}}{_ENDS}")
+_WORD = re.compile(r"[^\W\d_]{1,19}(?=[\s\"',;.:)\]}]|$)")
+_WORDS = re.compile(r"[a-z]{1,19} {1,4}[a-z(]")
+_FLAG_PROSE = re.compile(r"(?:to|or|and|is|are|was|flag|option|argument|with|for|the|must|if|in|not|when|has|can|should|as)(?=[\s,.]|$)")
+_SIGNED = re.compile(r"[\"']?(?=[a-z%+/=_.-]{0,200}[0-9])(?=[0-9%+/=_.-]{0,200}[a-z])[a-z0-9%+/=_.-]{8}")
+
+_SCHEME = re.compile(r"(?:bearer|basic|token|apikey|api-key|key|negotiate|ntlm)[ \t]{1,4}(?=\S)")
+_LONG_SCHEME = re.compile(r"(?:digest|aws4-hmac-sha256|hawk|oauth|signature|gnap|dpop)[ \t]{1,4}(?=\S)")
+
+_WRAPPER = re.compile(r"<?[A-Za-z_][\w.]{0,80}\((?:\w{1,30}=)?(?=[bBuUrRfF]{0,2}[\"'])")
+_QUOTE = re.compile(r"[bBuUrRfF]{0,2}(\\{0,7})([\"'])")
+_RUN = re.compile(r"[^\s\"'\x00\x1b]+")
+_QUERY_RUN = re.compile(r"[^\s\"'\x00\x1b&#]+")
+_JOINED_QUOTE = re.compile(r"[\"'](?=\w)")
+_ITEM = re.compile(rf"{re.escape(MASK)}|[ \t\r]+|\n|[,:]|[\[({{]|[\])}}]|[bBuU]?\\{{0,7}}[\"']|[^\s,:\[\](){{}}\"'\\]+|\\")
+_KEY_OF_MAP = re.compile(r"[A-Za-z_]{1,20}\\{0,7}[\"']\s{0,4}:")
+_AFTER_GROUP = re.compile(r"[\s,;)}\]\"'&.|<>\\\x1b]|$")
+_GROUP_CHARS = 1 << 16
+_ROUNDS = 4
+
+_Span = tuple[int, int]
 
 
 def secrets(text: str) -> str:
     """Mask keys, tokens, passwords, logins in URLs and private keys in ``text``. Numbers, flags and the names of the secrets stay."""
-    if not _HINT.search(text):
-        return text
-    if "PRIVATE KEY-----" in text:
-        text = _OPEN_PRIVATE_KEY.sub(_masked_key, _PRIVATE_KEY.sub(_masked_key, text))
-    text = _URL_LOGIN.sub(lambda m: f"{m[1]}{m[2]}:{MASK}@", text)
-    text = _URL_TOKEN.sub(lambda m: f"{m[1]}{MASK}@", text)
-    text = _AUTH_HEADER.sub(lambda m: f"{m[1]}{m[2]}{MASK}", text)
-    text = _FLAG.sub(_masked_value, text)
-    text = _NAMED.sub(_masked_value, text)
-    return _SHAPES.sub(lambda m: f"{next(g for g in m.groups() if g)}{MASK}", text)
+    for _ in range(_ROUNDS):  # until nothing changes: what is masked may uncover a name before it
+        masked = _once(text)
+        if masked == text:
+            break
+        text = masked
+    return text
 
 
 def secrets_in_bytes(data: bytes) -> bytes:
     """``secrets`` for whole lines of bytes in any encoding; what is not masked stays byte for byte."""
     return secrets(data.decode("latin-1")).encode("latin-1")
+
+
+def _once(text: str) -> str:
+    if "PRIVATE KEY" in text:
+        text = _OPEN_PRIVATE_KEY.sub(_masked_key, _PRIVATE_KEY.sub(_masked_key, text))
+    if "//" in text:
+        if "@" in text:
+            for login in (_LOGIN, _LOGIN_WITH_SLASH):
+                text = login.sub(lambda m: f"//{m[1]}:{MASK}@", text)
+            text = _URL_TOKEN.sub(lambda m: f"{m[1]}{MASK}@", text)
+        text = _WEBHOOK.sub(lambda m: f"{m[1]}{MASK}", text) if "hook" in text else text
+    low = _lower(text)
+    if spans := _flag_spans(text, low):
+        text = _without(text, spans)
+        low = _lower(text)
+    text = _without(text, _named_spans(text, low))
+    for word, pattern in (("earer", _BEARER), ("asic", _BASIC), ("igest", _DIGEST), ("EARER", _BEARER)):
+        if word in text:
+            text = pattern.sub(lambda m: f"{m[1]}{MASK}", text)
+    if _SHAPE_HINT.search(text):
+        text = _SHAPES.sub(lambda m: f"{next(g for g in m.groups() if g)}{MASK}", text)
+    return text
+
+
+def _lower(text: str) -> str:
+    low = text.lower()
+    return low if len(low) == len(text) else "".join(c.lower() if c.isascii() else c for c in text)
+
+
+def _without(text: str, spans: list[_Span]) -> str:
+    pieces, done = [], 0
+    for start, end in spans:
+        pieces += [text[done:start], MASK]
+        done = end
+    return "".join([*pieces, text[done:]]) if pieces else text
 
 
 def _masked_key(match: re.Match[str]) -> str:
@@ -108,23 +202,196 @@ def _masked_key(match: re.Match[str]) -> str:
     return match[1] + "\n".join(masked if not match[3] else [*masked, lines[-1]]) + match[3]
 
 
-def _masked_value(match: re.Match[str]) -> str:
-    name, between, value = match[1], match[2], match[3]
-    quote = value[0] if value[0] in "\"'" else ""
-    bare = value[1:-1] if quote else value
-    if _stays(name, between, bare):
-        return match[0]
-    return f"{name}{between}{quote}{MASK}{quote}"
+# --------------------------------------------------------------------------- names and their values
 
 
-def _stays(name: str, between: str, value: str) -> bool:
-    if value.lower() in _HARMLESS or value.startswith(MASK[:-1]):
+def _flag_spans(text: str, low: str) -> list[_Span]:
+    spans: list[_Span] = []
+    done = 0
+    for match in _FLAG.finditer(low):
+        before, core, between, at = f"-{match[1]}", match[2], match[3], match.end()
+        if match.start() < done or _OFF.search(before) or core.startswith("sig") or not _is_secret(core, before):
+            continue
+        if low[at : at + 1] in "-;|&<>" or (between[0] not in "\"'" and _FLAG_PROSE.match(low, at)) or _stays(core, before, between, low, at):
+            continue
+        after = _NEXT_ITEM if between[0] in "\"'" else _NEXT
+        found, done = _cover(text, at)
+        spans += found
+        several = core.startswith("key") and before.endswith(("api-", "api_", "api"))  # --api-key K1 K2
+        while several and (more := after.match(low, done)) and not _FLAG_PROSE.match(low, more.end()):
+            found, done = _cover(text, more.end())
+            spans += found
+    return spans
+
+
+def _named_spans(text: str, low: str) -> list[_Span]:
+    spans: list[_Span] = []
+    done = 0
+    for match in _NAMED.finditer(low):
+        start, core, between, at = match.start(), match[1], match[2], match.end()
+        if start < done or at == len(text):
+            continue
+        window = low[max(0, start - 64) : start]
+        before = window[len(window.rstrip(_OWNER_CHARS)) :]
+        # camelCase is as good as a hyphen: accessToken, dbPass
+        hump = before[-1:].isalpha() and text[start].isupper() and text[start - 1].islower()
+        if not _is_secret(core, f"{before}-" if hump else before):
+            continue
+        if "," in between and not (core in {"authorization", "cookie"} or _HEADER_OWNER.search(before)):
+            continue  # ('authorization', 'Bearer …') is a header, ('token', 'user') is not
+        if ("/" in before and ":" in between and not _QUERY.search(before)) or _stays(core, before, between, low, at, text[start].isupper()):
+            continue
+        if core in {"authorization", "cookie"}:
+            found, done = _cover_header(text, low, start - len(before), at, core)
+        else:
+            found, done = _cover(text, at, _QUERY_RUN if _QUERY.search(before) else _RUN, numbers=core.startswith(("token", "auth")))
+        spans += found
+    return spans
+
+
+def _is_secret(core: str, before: str) -> bool:
+    """Whether the word, with what stands before it in the same name, names a secret at all."""
+    if core.startswith(("passw", "passp", "passc", "secret", "cred")):
         return True
-    if between.isspace() and value.startswith("-"):  # the next flag: this one had no value
+    if core.startswith("key"):
+        return bool(_QUALIFIED_KEY.search(before) or before.endswith(("?", "&")))
+    if core == "tokens":
+        return bool(_QUALIFIED_TOKEN.search(before))
+    return not before[-1:].isalnum()
+
+
+def _stays(core: str, before: str, between: str, low: str, at: int, upper: bool = False) -> bool:
+    """Whether the value at ``at`` is none that has to be hidden. Looks at a bounded piece of it only."""
+    inner = at + 1 if low[at : at + 1] in {'"', "'"} else at
+    prose = ":" in between and between[0] not in "\"'\\"
+    if _HARMLESS.match(low, inner) or _ATTRIBUTE.match(low, at) or (":" in between and _TYPE.match(low, at)):
         return True
-    if not name.lower().endswith("token"):
+    if core.startswith("key"):
+        return bool(_FILE.match(low, inner))
+    if core == "passwd" and prose:  # the program: passwd: permission denied
+        return bool(_WORDS.match(low, at))
+    if core.startswith(("passw", "passp", "passc", "secret", "cred")):
         return False
-    if _NUMBER.fullmatch(value) or value.startswith("<") or _OF_TEXT.search(name):
+    if core.startswith("sig"):
+        return not (_QUERY.search(before) or ("=" in between and _SIGNED.match(low, at)))
+    if core.startswith("token"):
+        if _OF_TEXT.search(before) or low.startswith("<", inner):
+            return True
+        if _NUMBER.match(low, inner):
+            return core == "tokens" or not _QUALIFIED_TOKEN.search(before)
+        # prose ("unexpected token: identifier") and the tokens of a text: a bare word behind a colon is no secret
+        return before in {"", "#"} and ":" in between and bool(_WORD.match(low, inner))
+    if _NUMBER.match(low, inner) and (core not in {"pass", "pwd"} or not upper or "=" not in between or _SMALL.match(low, inner)):
         return True
-    # prose ("unexpected token: identifier"): a bare word without a digit behind a colon is no secret
-    return name.lower() == "token" and ":" in between and value.isalpha()
+    if core == "pwd":
+        return bool(_PATH.match(low, inner))
+    if core in {"pass", "auth"} and prose:  # "auth: could not identify", "PASS: test_1"
+        run = _RUN.match(low, at, at + 64)
+        return (upper and core == "pass") or run is None or not any(c.isdigit() for c in run[0])
+    return core == "auth" and bool(_METHOD.match(low, inner))
+
+
+def _cover(text: str, at: int, run: re.Pattern[str] = _RUN, *, numbers: bool = False) -> tuple[list[_Span], int]:
+    """What to mask of the value that begins at ``at``, and where it ends: a quoted text, a list, or all up to the next space."""
+    if not text.startswith(MASK, at):
+        if wrapper := _WRAPPER.match(text, at):  # SecretStr('x')
+            at = wrapper.end()
+        if quote := _QUOTE.match(text, at):
+            start, end = quote.end(), _closing(text, quote.end(), quote[2], len(quote[1]))
+            return _span(text, start, end), min(len(text), end + len(quote[1]) + 1)
+        if text[at : at + 1] in {"[", "(", "{"} and (group := _cover_group(text, at, numbers=numbers)):
+            return group
+    end = _end_of_run(text, at, run)
+    return _span(text, at, end), end
+
+
+def _cover_header(text: str, low: str, name: int, at: int, core: str) -> tuple[list[_Span], int]:
+    """The value of an ``Authorization`` or ``Cookie`` header goes to the end of the line or of the quotes around it; its scheme stays."""
+    if quote := _QUOTE.match(text, at):
+        at = quote.end()
+        end = _closing(text, at, quote[2], len(quote[1]))
+    elif around := text[name - 1 : name] if text[name - 1 : name] in {'"', "'"} else "":
+        end = _closing(text, at, around, 0)
+    elif text[at : at + 1] in {"[", "(", "{"} and not text.startswith(MASK, at) and (group := _cover_group(text, at, numbers=False)):
+        return group
+    else:
+        end = text.find("\n", at)
+        end = len(text) if end < 0 else end
+    if core == "authorization":
+        if scheme := _SCHEME.match(low, at, end):
+            at = scheme.end()
+            end = min(end, _end_of_run(text, at, _RUN))
+        elif scheme := _LONG_SCHEME.match(low, at, end):
+            at = scheme.end()
+    while end > at and text[end - 1] in " \t\r":
+        end -= 1
+    return _span(text, at, end), end
+
+
+def _cover_group(text: str, at: int, *, numbers: bool) -> tuple[list[_Span], int] | None:
+    """The elements of a printed list, tuple, set or map; None if this is none. Over several lines only what is quoted belongs to it."""
+    spans: list[_Span] = []
+    depth, position, lines, quoted = 0, at, False, False
+    while position < at + _GROUP_CHARS and (item := _ITEM.match(text, position)):
+        word, start, position = item[0], position, item.end()
+        if word in {"[", "(", "{"}:
+            depth += 1
+        elif word in {"]", ")", "}"}:
+            depth -= 1
+            if depth == 0:
+                return (spans, position) if _AFTER_GROUP.match(text, position) else None
+        elif word[-1] in "\"'":
+            quoted = quoted or not spans
+            if key := _KEY_OF_MAP.match(text, position):
+                position = key.end()
+                continue
+            slashes = word.count("\\")
+            end = _closing(text, position, word[-1], slashes)
+            spans += _span(text, position, end)
+            position = min(len(text), end + slashes + 1)
+        elif word == "\n":
+            lines = True
+        elif not (word == MASK or word.isspace() or word in {",", ":"}):
+            if lines:
+                break
+            piece = text[start : start + 64].lower()
+            if not (_HARMLESS.match(piece) or (numbers and _NUMBER.match(piece))):
+                spans.append((start, position))
+    return (spans, position) if quoted else None  # cut off
+
+
+def _span(text: str, start: int, end: int) -> list[_Span]:
+    return [] if end <= start or (end - start == len(MASK) and text.startswith(MASK, start)) else [(start, end)]
+
+
+def _closing(text: str, at: int, quote: str, slashes: int) -> int:
+    """Where the quoted text that begins at ``at`` ends; ``slashes`` stood before its opening quote. Without an end: the end of the line."""
+    found = text.find(quote, at)
+    while found >= 0:
+        first = found
+        while first > at and text[first - 1] == "\\":
+            first -= 1
+        escapes = found - first
+        if (escapes <= slashes) if slashes else escapes % 2 == 0:
+            found = first if slashes else found
+            break
+        found = text.find(quote, found + 1)
+    line = text.find("\n", at, found if found >= 0 else len(text))
+    return line if line >= 0 else found if found >= 0 else len(text)
+
+
+def _end_of_run(text: str, at: int, run: re.Pattern[str]) -> int:
+    end = at
+    while match := run.match(text, end):
+        end = match.end()
+        if joined := _JOINED_QUOTE.match(text, end):  # pa'ss
+            end = joined.end()
+    for _ in range(8):  # what closes a list or a call around the value is none of it
+        last = text[end - 1 : end]
+        if end <= at or text.startswith(MASK, end - len(MASK)):
+            break
+        opening = {")": "(", "]": "[", "}": "{"}.get(last)
+        if last not in {",", ";", "\\"} and not (opening and text.count(last, at, end) > text.count(opening, at, end)):
+            break
+        end -= 1
+    return end

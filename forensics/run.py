@@ -6,6 +6,7 @@ of the same size). Standard input is inherited. A success passes through and not
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import re
@@ -60,6 +61,7 @@ class Ran:
     first_refused_at: float | None = None
     last_refused_at: float | None = None
     stopped: bool = False  # somebody sent us a signal for it
+    unwritten: str = ""  # why not all of its output could be passed on
 
     @property
     def failed(self) -> bool:
@@ -83,6 +85,8 @@ def benchmark(
     ``diagnose`` is called as ``diagnose([host], unit=, bench=[file], bench_window=(first, last), ssh_config=)``.
     """
     ran = execute(argv, clock=clock)
+    if ran.unwritten:
+        say(f"not all of the command's output could be written: {ran.unwritten}")
     if not ran.failed:
         return ran.exit_code
     why = f"exit code {ran.exit_code}" if ran.exit_code else "refused connections in its output"
@@ -135,6 +139,7 @@ def execute(argv: Sequence[str], *, clock: Callable[[], float] = time.time, env:
         first_refused_at=kept.first_refused_at,
         last_refused_at=kept.last_refused_at,
         stopped=bool(stopped),
+        unwritten=kept.unwritten,
     )
 
 
@@ -232,7 +237,9 @@ def _pump(stream: _Stream, kept: _Kept, done: threading.Event) -> None:
             break
         try:
             _write_all(stream.goals[0], data)
-        except OSError:  # our reader is gone (EPIPE): the child has to meet that too
+        except OSError as error:  # our reader is gone (EPIPE): the child has to meet that too
+            if error.errno != errno.EPIPE:  # a full disk: nobody would know
+                kept.unwritten = error.strerror or str(error)
             stream.close_read_end()
             break
         partial = kept.add(partial + data)
@@ -257,6 +264,7 @@ class _Kept:
         self._head = bytearray()
         self._tail = bytearray()
         self.cut = 0
+        self.unwritten = ""
         self.refused = 0
         self.first_refused_at: float | None = None
         self.last_refused_at: float | None = None

@@ -12,13 +12,17 @@ import click
 
 from forensics.cli import screen
 from forensics.cli.pipeline import pipeline
-from forensics.cli.samples import expect_no_missing_sample
+from forensics.cli.samples import expect_no_missing_sample, hinting_at_sample
+from forensics.errors import TargetError, UsageError
 
 if TYPE_CHECKING:
     from forensics.model import Diagnosis
 
 FORMATS = ("text", "json", "markdown")
 SUFFIXES = {".json": "json", ".jsonl": "json", ".md": "markdown", ".markdown": "markdown"}
+OTHER_DOCUMENTS = frozenset({
+    ".html", ".htm", ".xhtml", ".pdf", ".doc", ".docx", ".odt", ".rtf", ".xml", ".csv", ".tsv", ".xlsx", ".yaml", ".yml", ".toml", ".rst", ".adoc", ".tex", ".svg", ".png",
+})  # fmt: skip
 
 EPILOG = """\
 \b
@@ -86,10 +90,13 @@ def command(
     Nothing on the host is changed. One ssh connection is made, with your own ssh.
     """
     expect_no_missing_sample(targets)
+    form = form or form_of(output)
     api = pipeline(ctx)
-    with screen.Progress(sys.stderr, lines=verbose) as progress:
-        found = api.diagnose(targets, unit=unit, since=since, bench=benches, save=save, ssh_config=ssh_config, progress=progress)
-    form = form or SUFFIXES.get(output.suffix.lower() if output else "", "text")
+    try:
+        with screen.Progress(sys.stderr, lines=verbose) as progress:
+            found = api.diagnose(targets, unit=unit, since=since, bench=benches, save=save, ssh_config=ssh_config, progress=progress)
+    except TargetError as error:
+        raise hinting_at_sample(error, targets) from error
     colored = screen.color(color, sys.stdout) and output is None
     columns = screen.width(width, sys.stdout)
     screen.write(rendered(found, form, width=columns, color=colored, verbose=verbose), output)
@@ -97,6 +104,14 @@ def command(
         for diagnosis in found:
             click.echo(f"{output}: {diagnosis.headline}", err=True)
     ctx.exit(api.exit_code(found))
+
+
+def form_of(file: Path | None) -> str:
+    """The format that a file's suffix asks for; UsageError for one that would be another kind of document."""
+    suffix = file.suffix.lower() if file else ""
+    if suffix in OTHER_DOCUMENTS:
+        raise UsageError(f"{suffix[1:]} is not supported yet", at=str(file), hint="by the suffix: .md, .json, .txt; --format says it outright")
+    return SUFFIXES.get(suffix, "text")
 
 
 def rendered(found: Sequence[Diagnosis], form: str, *, width: int, color: bool, verbose: bool = False) -> str:

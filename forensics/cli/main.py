@@ -5,11 +5,12 @@ Exit codes are those of the design: 0 nothing wrong, 1 explained, 2 usage, 3 cou
 
 from __future__ import annotations
 
-import os
+import errno
 import signal
 import sys
 import traceback
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib import import_module
 from types import FrameType
 from typing import TYPE_CHECKING, NoReturn
@@ -17,6 +18,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from forensics import __version__
+from forensics.cli import streams
 from forensics.errors import ForensicsError, RuleErrors
 
 if TYPE_CHECKING:
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 INTERRUPTED = 130
 COULD_NOT_LOOK = 3
 BROKEN_PIPE = 141  # 128 + SIGPIPE, as the shell says it
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 # name → module of the command, and its line in --help: a command's module is imported only when it is asked for
 COMMANDS = {
@@ -98,6 +101,7 @@ def main(argv: Sequence[str] | None = None, *, pipeline: Pipeline | None = None)
 
     ``pipeline`` stands in for ``forensics.api``.
     """
+    streams.open_what_is_closed()
     _survive_odd_terminals()
     try:
         code = cli.main(args=None if argv is None else list(argv), prog_name="ddforensics", standalone_mode=False, obj=pipeline)
@@ -112,13 +116,24 @@ def main(argv: Sequence[str] | None = None, *, pipeline: Pipeline | None = None)
         complain(error)
         return error.exit_code
     except (_ReaderLeft, BrokenPipeError):
-        _let_go_of_stdout()
+        streams.let_go_of_stdout()
         return BROKEN_PIPE
-    except Exception:  # noqa: BLE001  an uncaught one would exit 1, "a failure, explained"; swallowed after its traceback is shown
-        traceback.print_exc()
-        _say("this is a fault of ddforensics itself, not a finding about the host")
+    except OSError as error:
+        if error.errno not in _NO_ROOM:
+            return _own_fault()
+        streams.let_go_of_stdout()
+        complain(ForensicsError(f"cannot write: {error.strerror}", at=error.filename))
         return COULD_NOT_LOOK
+    except Exception:  # noqa: BLE001  an uncaught one would exit 1, "a failure, explained"; swallowed after its traceback is shown
+        return _own_fault()
     return code if isinstance(code, int) else 0
+
+
+def _own_fault() -> int:
+    with suppress(OSError):  # standard error may be what cannot be written
+        traceback.print_exc()
+    _say("this is a fault of ddforensics itself, not a finding about the host")
+    return COULD_NOT_LOOK
 
 
 def complain(error: ForensicsError) -> None:
@@ -141,8 +156,8 @@ def entry() -> NoReturn:
     code = main()
     try:
         sys.stdout.flush()
-    except BrokenPipeError:
-        _let_go_of_stdout()
+    except OSError:
+        streams.let_go_of_stdout()
     sys.exit(code)
 
 
@@ -151,15 +166,8 @@ def _leave(signum: int, _frame: FrameType | None) -> NoReturn:
 
 
 def _say(line: str) -> None:
-    try:
+    with suppress(OSError):  # nobody reads it
         click.echo(f"ddforensics: {line}", err=True)
-    except BrokenPipeError:  # nobody reads it
-        return
-
-
-def _let_go_of_stdout() -> None:
-    # The interpreter flushes at exit and would complain once more.
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _survive_odd_terminals() -> None:

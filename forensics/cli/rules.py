@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,7 +33,12 @@ def list_(path: Path | None, cause: str | None, server: str | None) -> None:
     """One line a rule: id, role, cause, server, what it says."""
     from tabulate import tabulate
 
-    chosen = [r for r in _load(path).rules if (not cause or r.cause == cause) and (not server or server in r.server)]
+    rules = _load(path)
+    causes, servers = {str(r.cause) for r in rules.rules if r.cause}, {p.name for p in rules.profiles} | {s for r in rules.rules for s in r.server}
+    for what, asked, known in (("cause", cause, causes), ("server", server, servers)):
+        if asked and asked not in known:
+            raise UsageError(f"no rule is of the {what} {asked!r}", hint=_nearest(asked, known) or f"there are: {', '.join(sorted(known))}")
+    chosen = [r for r in rules.rules if (not cause or r.cause == cause) and (not server or server in r.server)]
     rows = [[r.id, str(r.role), str(r.cause or ""), ",".join(r.server) or "any", r.says] for r in chosen]
     columns = screen.width(None, sys.stdout)
     for line in tabulate(rows, tablefmt="plain", disable_numparse=True).splitlines():
@@ -47,7 +53,7 @@ def show(path: Path | None, rule_id: str) -> None:
     rules = _load(path)
     rule = rules.rule(rule_id)
     if rule is None:
-        raise UsageError(f"no rule has the id {rule_id!r}", hint=_near(rule_id, rules))
+        raise UsageError(f"no rule has the id {rule_id!r}", hint=_nearest(rule_id, [r.id for r in rules.rules]) or "ddforensics rules list shows all")
     for line in _described(rule):
         click.echo(line)
 
@@ -92,11 +98,12 @@ def _load(path: Path | None) -> RuleSet:
     return load(path)
 
 
-def _near(rule_id: str, rules: RuleSet) -> str:
-    from rapidfuzz import process
+def _nearest(word: str, known: Iterable[str]) -> str:
+    """A question with the names that are really near; "" where none is."""
+    from rapidfuzz import fuzz, process
 
-    found = process.extract(rule_id, [rule.id for rule in rules.rules], limit=3, score_cutoff=60)
-    return f"did you mean {' or '.join(match[0] for match in found)}?" if found else "ddforensics rules list shows all"
+    found = process.extract(word, sorted(known), scorer=fuzz.ratio, limit=3, score_cutoff=75)
+    return f"did you mean {' or '.join(match[0] for match in found)}?" if found else ""
 
 
 def _described(rule: Rule) -> list[str]:

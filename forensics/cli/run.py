@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from forensics.cli import screen
-from forensics.cli.diagnose import SUFFIXES, rendered
+from forensics.cli.diagnose import form_of, rendered
 from forensics.cli.pipeline import pipeline
 
 if TYPE_CHECKING:
@@ -41,6 +42,8 @@ def command(ctx: click.Context, host: str, unit: str | None, file: Path | None, 
     """Run a benchmark untouched; when it fails, say why the server did not answer."""
     from forensics import run
 
+    form = form_of(file)
+
     def diagnose(targets: Sequence[str], **how: Any) -> Sequence[Diagnosis]:
         return pipeline(ctx).diagnose(targets, **how)  # imported only now: a benchmark that succeeds does not wait for it
 
@@ -49,7 +52,7 @@ def command(ctx: click.Context, host: str, unit: str | None, file: Path | None, 
             click.echo(err=True)  # the command's own output ends above
             click.echo(rendered(found, "text", width=screen.width(None, sys.stderr), color=screen.color("auto", sys.stderr)), err=True, nl=False)
             return
-        screen.write(rendered(found, SUFFIXES.get(file.suffix.lower(), "text"), width=screen.width(None, sys.stderr), color=False), file)
+        screen.write(rendered(found, form, width=screen.width(None, sys.stderr), color=False), file)
         for diagnosis in found:
             _say(f"{diagnosis.headline} (see {file})")
 
@@ -57,4 +60,5 @@ def command(ctx: click.Context, host: str, unit: str | None, file: Path | None, 
 
 
 def _say(text: str) -> None:
-    click.echo(f"ddforensics: {text}", err=True)
+    with suppress(OSError):  # nobody can read it: the command's exit code stands
+        click.echo(f"ddforensics: {text}", err=True)

@@ -69,6 +69,14 @@ def copy(name: str, folder: Path) -> Path:
         raise ForensicsError(f"cannot copy: {error.strerror or error}", at=str(goal)) from error
 
 
+def hinting_at_sample(error: TargetError, targets: Sequence[str]) -> TargetError:
+    """The error, with a way out where a target that is no host has the name of a shipped sample."""
+    named = next((word for word in targets if not Path(word).exists() and word in names()), None)
+    if named is not None and "no host of that name" in error.text:
+        return TargetError(error.text, at=error.at, hint=f'a shipped sample has that name: ddforensics diagnose "$(ddforensics samples {named})"')
+    return error
+
+
 def expect_no_missing_sample(targets: Sequence[str]) -> None:
     """Raise where a target is ``samples/X``, is not here, and is shipped: the README's words, typed in another folder."""
     for word in targets:

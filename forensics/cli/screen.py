@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from contextlib import AbstractContextManager
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import TextIO
 
 from forensics import redact
+from forensics.cli.streams import let_go_of_stdout
 from forensics.errors import ForensicsError
 
 _PIPED_WIDTH = 100  # for a ticket or a mail, where nobody can widen the window
@@ -33,11 +36,17 @@ def color(wanted: str, stream: TextIO) -> bool:
 
 
 class Progress(AbstractContextManager["Progress"]):
-    """One line on standard error that says what is being done, wiped at the end. Silent unless that is a terminal (or lines are wanted)."""
+    """One line on standard error that says what is being done, wiped at the end.
 
-    def __init__(self, stream: TextIO, *, lines: bool = False) -> None:
+    Silent unless that is a terminal, or lines are wanted: all of them, or one in ``every_s`` seconds.
+    """
+
+    def __init__(self, stream: TextIO, *, lines: bool = False, every_s: float | None = None, clock: Callable[[], float] = time.monotonic) -> None:
         self._stream = stream
         self._lines = lines
+        self._every_s = every_s
+        self._clock = clock
+        self._next = clock()
         self._live = stream.isatty() and not lines and os.environ.get("TERM") != "dumb"
         self._shown = False
 
@@ -45,15 +54,21 @@ class Progress(AbstractContextManager["Progress"]):
         text = harmless(text)
         if self._live:
             columns = shutil.get_terminal_size().columns
-            self._stream.write(f"\r\x1b[K{text[: max(columns - 1, 1)]}")
+            self._write(f"\r\x1b[K{text[: max(columns - 1, 1)]}")
             self._shown = True
         elif self._lines:
-            self._stream.write(f"{text}\n")
-        self._stream.flush()
+            self._write(f"{text}\n")
+        elif self._every_s is not None and self._clock() >= self._next:
+            self._next = self._clock() + self._every_s
+            self._write(f"{text}\n")
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if self._shown:
-            self._stream.write("\r\x1b[K")
+            self._write("\r\x1b[K")
+
+    def _write(self, text: str) -> None:
+        with suppress(OSError):  # nobody can read it: the work goes on
+            self._stream.write(text)
             self._stream.flush()
 
 
@@ -69,9 +84,12 @@ def write(text: str, file: Path | None) -> None:
             sys.stdout.write(text)
             sys.stdout.flush()
         except BrokenPipeError:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            let_go_of_stdout()
+        except OSError as error:
+            let_go_of_stdout()
+            raise ForensicsError(f"cannot write the report: {error.strerror}") from error
         return
     try:
-        file.write_text(text, encoding="utf-8")
+        file.write_text(text, encoding="utf-8", errors="backslashreplace")
     except OSError as error:
         raise ForensicsError(f"cannot write the report: {error.strerror}", at=str(file)) from error

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import sys
+import time
+from contextlib import suppress
 from pathlib import Path
 
 import click
 
+from forensics import clock
 from forensics.cli import screen
 from forensics.cli.diagnose import rendered
 
@@ -37,8 +40,12 @@ def command(ctx: click.Context, host: str, unit: str | None, limit_s: float, ssh
     """
     from forensics import api, wait
 
-    with screen.Progress(sys.stderr) as progress:
+    began = time.monotonic()
+    with screen.Progress(sys.stderr, every_s=60.0) as progress:
         found = wait.wait_until_ready(host, unit=unit, limit_s=limit_s, ssh_config=ssh_config, progress=progress)
+    if found.health not in wait.OVER and time.monotonic() - began >= limit_s:
+        with suppress(OSError):
+            click.echo(f"ddforensics: gave up after {clock.span(limit_s)}", err=True)
     code = api.exit_code([found])
     if found.health == "healthy":
         click.echo(screen.harmless(found.headline))

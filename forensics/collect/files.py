@@ -1,4 +1,4 @@
-"""Turn a folder, files and standard input into sections. Copies only standard input, follows no link in a folder, writes nothing there."""
+"""Turn a folder, files and standard input into sections. Copies only what can be read once, follows no link in a folder, writes nothing there."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO
 
-from forensics.collect import binary, journalfile
+from forensics.collect import binary, journalfile, pipe
 from forensics.collect.process import Start
 from forensics.collect.question import Question
 from forensics.collect.session import Limits
@@ -42,7 +42,7 @@ class GivenSession:
         self.target = target
         self.problems: list[Problem] = []
         self._spool, self._limits, self._run, self._since = spool, limits, run, since
-        self._stdin = stdin or (lambda: sys.stdin.buffer)
+        self._stdin = stdin or _standard_input
         self._given = False
 
     def ask(self, questions: Sequence[Question]) -> list[Section]:
@@ -53,7 +53,8 @@ class GivenSession:
         sections = []
         for path in self.target.paths:
             if path == _STDIN:
-                sections.append(self._from_stdin())
+                given = self._from_stdin()
+                sections += [given] if given is not None else []
             elif path.is_dir():
                 sections += [s for name, file in self._walk(path) if (s := self._from_file(name, file)) is not None]
             else:
@@ -105,6 +106,8 @@ class GivenSession:
 
     def _from_file(self, name: str, file: Path) -> Section | None:
         try:
+            if pipe.is_stream(file):
+                return self._from_stream(str(file), file)
             with file.open("rb") as stream:
                 what = binary.kind(stream.read(binary.HEAD_BYTES))
             size = file.stat().st_size
@@ -120,21 +123,43 @@ class GivenSession:
             return None
         return Section(name=name, path=file, coverage=Coverage.GIVEN if size else Coverage.EMPTY)
 
-    def _from_stdin(self) -> Section:
+    def _from_stdin(self) -> Section | None:
         path = self._spool.path("stdin")
-        size = 0
-        with path.open("wb") as out:
-            stream = self._stdin()
-            while piece := stream.read(1 << 16):
-                if size + len(piece) > self._limits.stdin_bytes:
-                    self.problems.append(Problem(source="-", text=f"only the first {self._limits.stdin_bytes >> 20} MiB of standard input are read"))
-                    return Section(name="-", path=path, coverage=Coverage.CUT, cut=-1)
-                out.write(piece)
-                size += len(piece)
-        return Section(name="-", path=path, coverage=Coverage.GIVEN if size else Coverage.EMPTY)
+        try:
+            copied = pipe.copy(self._stdin(), path, self._limits.stdin_bytes)
+        except OSError as error:
+            raise TargetError(f"standard input cannot be read: {error.strerror}", at="-") from error
+        return self._copied("-", path, copied, "standard input")
+
+    def _from_stream(self, name: str, file: Path) -> Section | None:
+        """A pipe or a device that was named: it can be read once only."""
+        path = self._spool.path("stream")
+        try:
+            copied = pipe.copy_named(file, path, self._limits.stdin_bytes)
+        except TargetError as error:
+            if len(self.target.paths) == 1:
+                raise
+            self._skip(name, error.text)
+            return None
+        return self._copied(name, path, copied, "it")
+
+    def _copied(self, name: str, path: Path, copied: pipe.Copied, what: str) -> Section | None:
+        if copied.what:
+            self._skip(name, f"{copied.what}: not read")
+            return None
+        if copied.cut:
+            self._skip(name, f"only the first {self._limits.stdin_bytes >> 20} MiB of {what} are read")
+            return Section(name=name, path=path, coverage=Coverage.CUT, cut=-1)
+        return Section(name=name, path=path, coverage=Coverage.GIVEN if copied.size else Coverage.EMPTY)
 
     def _skip(self, name: str, why: str) -> None:
         self.problems.append(Problem(source=name, text=why))
+
+
+def _standard_input() -> BinaryIO:
+    if sys.stdin is None:  # as Python has it where descriptor 0 is closed
+        raise TargetError("standard input is closed", at="-", hint="pipe something into it, or name a file")
+    return sys.stdin.buffer
 
 
 def _tree(folder: Path, depth: int) -> Iterator[Path]:

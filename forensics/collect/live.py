@@ -6,6 +6,7 @@ What cannot be had in time is left out and said; only where nothing at all could
 
 from __future__ import annotations
 
+import re
 import secrets
 import time
 from collections.abc import Callable, Sequence
@@ -21,6 +22,9 @@ from forensics.errors import ForensicsError
 from forensics.model import Capture, Coverage, PartKind, Problem, Section, Target
 
 _MOST_S = 253370764800.0  # the year 9999 begins: what is more is no time, nor is "nan"
+_OF_SSH = re.compile(
+    r"(?:ssh: |client_loop: |Connection to |Connection (?:reset|closed) by |Timeout, server |Read from remote host |Write failed: |packet_write_|Received disconnect |Disconnected from |mux_client_)"
+)
 Explain = Callable[[int | None, str, str], ForensicsError]  # exit code, what stderr said, what stood before the first frame
 
 
@@ -177,8 +181,11 @@ class LiveSession:
         if not self._answers and self._round == 1:
             self._pipes.close()
             raise self._explain(code, self._said(""), self._before.decode("utf-8", "replace"))
-        said = (self._said("") or self._said(self._err.open)).strip().splitlines()
-        self.problems.append(Problem(source=self._out.open or "connection", text="the connection was lost" + (f": {said[-1]}" if said else "")))
+        said = [line for line in (self._said("") + "\n" + self._said(self._err.open)).splitlines() if line.strip()]
+        own = [line for line in said if _OF_SSH.match(line)]
+        # what the far shell wrote there (its start-up files, a command) is no reason
+        why = f": {own[-1]}" if own else f" (the last line on its standard error: {said[-1].strip()})" if said else ""
+        self.problems.append(Problem(source=self._out.open or "connection", text=f"the connection was lost{why}"))
 
     def _on_out(self, name: str, piece: bytes) -> None:
         if not name:

@@ -67,17 +67,27 @@ _MEANINGS: tuple[tuple[str, str, str], ...] = (
     (r"Identity file .* not accessible|invalid format|error in libcrypto", "the key cannot be used", ""),
 )
 
+# what ssh says where a connection breaks that stood
+_LOST = re.compile(r"^(?:Connection to \S+ closed by remote host|client_loop: |Read from remote host |Write failed: |Timeout, server )", re.MULTILINE)
+
 
 def explain(target: Target, exit_code: int | None, stderr: str, before: str) -> TargetError:
     """The error for an ssh that ended, or was ended, without one answer."""
     name = target.host or target.name
     said = _last_line(stderr)
     no_file = "" if target.name.startswith("ssh:") else f"and no file of the name {target.name!r} exists here"
+    if exit_code is not None and (exit_code < 0 or _LOST.search(stderr)):
+        how = f"ssh was ended by signal {-exit_code}" if exit_code < 0 else next(line.strip() for line in stderr.splitlines() if _LOST.search(line))
+        return TargetError(f"the connection was lost before anything was answered ({how}){_there(stderr)}", at=f"ssh {name}")
     for pattern, meaning, way_out in _MEANINGS:
         if re.search(pattern, stderr):
             return TargetError(f"{meaning}: {said}", at=f"ssh {name}", hint=way_out or (no_file if meaning is _NO_SUCH_HOST else "") or None)
     if exit_code is None:
-        return TargetError(f"it cannot be reached: {before}", at=f"ssh {name}", hint=no_file or None)
+        # ssh itself gives up on a host that does not answer after ConnectTimeout: this one took the connection
+        return TargetError(
+            f"the login works, but the shell there waits for something (its start-up files?): {before}{_there(stderr)}", at=f"ssh {name}",
+            hint=f"a read or a menu in ~/.bashrc must not run without a terminal; try: ssh {name} true </dev/null",
+        )  # fmt: skip
     if exit_code == 255:
         return TargetError(f"ssh could not connect: {said or 'it did not say why'}", at=f"ssh {name}", hint=no_file or None)
     said = said or _last_line(before)
@@ -85,6 +95,12 @@ def explain(target: Target, exit_code: int | None, stderr: str, before: str) -> 
         f"the login works, but no POSIX shell answered (exit code {exit_code}){': ' + said if said else ''}", at=f"ssh {name}",
         hint="the account may be restricted to one command, or have no shell",
     )  # fmt: skip
+
+
+def _there(stderr: str) -> str:
+    """What else stands on standard error: of the far side, and no reason for anything."""
+    lines = [line.strip() for line in stderr.splitlines() if line.strip() and not _LOST.search(line)]
+    return f"; the last line on its standard error: {lines[-1]}" if lines else ""
 
 
 def _last_line(text: str) -> str:

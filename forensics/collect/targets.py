@@ -41,8 +41,8 @@ def parse_targets(words: Sequence[str]) -> list[Target]:
                 place = len(targets)
             if word not in files:
                 files.append(word)
-        else:
-            targets.append(_one(word))
+        elif (target := _one(word)) not in targets:  # said twice: one answer, and one folder to save it in
+            targets.append(target)
     if files:
         targets.insert(place, Target(kind=TargetKind.FILES, name=" ".join(files), paths=tuple(Path(f) for f in files)))
     return targets

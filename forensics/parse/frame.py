@@ -6,15 +6,16 @@ import re
 from collections.abc import Iterator, Sequence
 
 from forensics import clock
-from forensics.model import Capture, Frame, Origin, PartKind, Record, Section
-from forensics.parse import export, journal, sniff
+from forensics.model import Capture, Frame, Origin, PartKind, Problem, Record, Section
+from forensics.parse import export, journal, pretty, sniff, turned
 from forensics.parse.block import Block, Context, TextBlock
-from forensics.parse.lines import Piece, pieces
+from forensics.parse.lines import MAX_LINE, Piece, pieces
 from forensics.parse.sniff import Part
 from forensics.parse.unwrap import ServerPrefixes, Unwrapper, clean, journal_line
 
 TEXT_KINDS = frozenset({PartKind.JOURNAL_TEXT, PartKind.KERNEL, PartKind.SERVER, PartKind.CLIENT, PartKind.NOTICE})
 
+_JOURNALS = frozenset({PartKind.JOURNAL_TEXT, PartKind.JOURNAL_JSON, PartKind.KERNEL})
 _OF_SYSTEMD = frozenset({PartKind.JOURNAL_TEXT, PartKind.STATUS, PartKind.KERNEL})
 _INIT = re.compile(rb" (?:systemd|init\.scope)\[1\]: ")
 
@@ -33,13 +34,31 @@ def frames(capture: Capture, prefixes: Sequence[str]) -> Iterator[Block]:
 
 def blocks(section: Section, part: Part, server: ServerPrefixes) -> Iterator[Block]:
     """The blocks of one part of a section."""
+    if part.problems:
+        yield Block(source=section.name, part=part.kind, first_line=part.first_line, data=b"", keys=[], problems=part.problems)
     if part.kind is PartKind.JOURNAL_JSON:
-        yield from journal.json_blocks(section, part, server)
+        if pretty.is_pretty(section, part):
+            yield from pretty.pretty_blocks(section, part, server)
+        else:
+            yield from journal.json_blocks(section, part, server, _in_order(section, part, max_line=journal.MAX_ENTRY_LINE))
     elif part.kind is PartKind.JOURNAL_EXPORT:
         yield from export.export_blocks(section, part, server)
     elif part.kind in TEXT_KINDS or part.kind is PartKind.STATUS:
-        found = pieces(section.path, source=section.name, first_line=part.first_line, start=part.start, end=part.end)
+        found = _in_order(section, part)
         yield from _text_blocks(section, part, server, found if part.kind in TEXT_KINDS else _status_tails(found))
+
+
+def _in_order(section: Section, part: Part, *, max_line: int = MAX_LINE) -> Iterator[Piece]:
+    """The lines of a part, oldest first."""
+    problems: tuple[Problem, ...] = ()
+    if part.kind in _JOURNALS and turned.newest_first(section, part):
+        if (section.size() if part.end is None else part.end) - part.start <= turned.MOST:
+            yield from turned.turned(section, part)
+            return
+        problems = (Problem(source=section.name, line=part.first_line, text=turned.TOO_LARGE),)
+    for piece in pieces(section.path, source=section.name, first_line=part.first_line, start=part.start, end=part.end, max_line=max_line):
+        yield piece._replace(problems=(*problems, *piece.problems)) if problems else piece
+        problems = ()
 
 
 def _text_blocks(section: Section, part: Part, server: ServerPrefixes, found: Iterator[Piece]) -> Iterator[Block]:

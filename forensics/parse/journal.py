@@ -7,13 +7,13 @@ json: one object a line (json-seq's record separators are tolerated); MESSAGE is
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import accumulate
 from typing import Any
 
 from forensics.model import Frame, Origin, PartKind, Problem, Section
 from forensics.parse.block import DIGITS, Block, Context, LookBack, is_stamped, made
-from forensics.parse.lines import pieces
+from forensics.parse.lines import Piece
 from forensics.parse.sniff import Part
 from forensics.parse.unwrap import ANSI_BYTES, Opened, ServerPrefixes, Unwrapper, clean, origin_of, pid_of
 
@@ -26,7 +26,7 @@ KEPT_FIELDS = frozenset({
 WRITER_FIELDS = ("_TRANSPORT", "_PID", "_COMM", "SYSLOG_IDENTIFIER", "_UID")
 _PID, _UID = WRITER_FIELDS.index("_PID"), WRITER_FIELDS.index("_UID")
 _JSON_WRITER = tuple(f'"{name}":"'.encode() for name in WRITER_FIELDS)
-_MAX_ENTRY_LINE = 1 << 20  # a message of 48 KiB as a list of byte values takes about 200 KB
+MAX_ENTRY_LINE = 1 << 20  # a message of 48 KiB as a list of byte values takes about 200 KB
 _LOOK_BACK = 300  # opening an entry costs ten times what a line of text does
 _CARRY = 20
 _NUMBERS = ("_PID", "SYSLOG_PID", "_UID", "PRIORITY", "__REALTIME_TIMESTAMP", "__MONOTONIC_TIMESTAMP")
@@ -193,7 +193,7 @@ class JsonBlock(EntryBlock):
         except (ValueError, RecursionError):
             entry = None
         if not isinstance(entry, dict):  # a cut line, or a notice among the entries
-            return {}, decoded(_message_in(raw))
+            return {}, decoded(message_in(raw))
         fields = {key: value if isinstance(value, str) else _scalar(value) for key, value in entry.items() if key in KEPT_FIELDS}
         return fields, decoded(split_message(_message(entry.get("MESSAGE"))))
 
@@ -209,10 +209,10 @@ class JsonBlock(EntryBlock):
         return starts, list(range(self.first_line, self.first_line + len(self._raw)))
 
 
-def json_blocks(section: Section, part: Part, server: ServerPrefixes) -> Iterator[Block]:
-    """The blocks of a journal in json. A line that is no entry is kept as its own text, with a problem."""
+def json_blocks(section: Section, part: Part, server: ServerPrefixes, found: Iterable[Piece]) -> Iterator[Block]:
+    """The blocks of a journal in json, of pieces of its lines. A line that is no entry is kept as its own text, with a problem."""
     unwrapper, context = Unwrapper(PartKind.SERVER, server), Context()
-    for piece in pieces(section.path, source=section.name, first_line=part.first_line, start=part.start, end=part.end, max_line=_MAX_ENTRY_LINE):
+    for piece in found:
         raw = piece.data.split(b"\n")
         if not raw[-1]:
             raw.pop()
@@ -222,14 +222,14 @@ def json_blocks(section: Section, part: Part, server: ServerPrefixes) -> Iterato
             if line and (line[0] not in b"{\x1e" or line.rstrip(b"\r")[-1:] != b"}")
         ]
         block = JsonBlock(
-            raw, [_message_in(line) for line in raw], source=section.name, part=part.kind, line=piece.line, start=piece.start, data=piece.data,
+            raw, [message_in(line) for line in raw], source=section.name, part=part.kind, line=piece.line, start=piece.start, data=piece.data,
             unwrapper=unwrapper, context=context, problems=(*piece.problems, *problems[:20])
         )  # fmt: skip
         yield block
         block.carry_over(context)
 
 
-def _message_in(line: bytes) -> list[bytes]:
+def message_in(line: bytes) -> list[bytes]:
     """The lines of the message of an entry, found without reading the rest of it.
 
     The quotes within a JSON string are escaped, so ``"MESSAGE":`` cannot be part of a value.

@@ -45,11 +45,11 @@ def pieces(
                 start += length
                 continue
             rest = data[cut:]
-            yield from _split_at_long_lines(data[:cut], line, start, source, max_line)
+            yield from split_at_long_lines(data[:cut], line, start, source, max_line)
             line += data.count(b"\n", 0, cut)
             start += cut
         if rest:
-            yield from _split_at_long_lines(rest, line, start, source, max_line)
+            yield from split_at_long_lines(rest, line, start, source, max_line)
 
 
 class _Reader:
@@ -80,7 +80,8 @@ def _endless(data: bytes, reader: _Reader, max_bytes: int) -> tuple[bytes, int, 
     return _joined(head, tail), length, b""
 
 
-def _split_at_long_lines(data: bytes, line: int, start: int, source: str, max_line: int) -> Iterator[Piece]:
+def split_at_long_lines(data: bytes, line: int, start: int, source: str, max_line: int) -> Iterator[Piece]:
+    """Whole lines as pieces; one that is too long is cut, and comes as a piece of its own."""
     done, step = 0, max_line // 2  # a longer line covers at least one whole step
     for at in range(0, len(data), step):
         if at < done or len(data) - at < step or data.find(b"\n", at, at + step) >= 0:

@@ -31,6 +31,8 @@ UNIT_LINE = re.compile(r"[A-Za-z][A-Za-z0-9-]{1,60}\s*=.*|[#;].*|\s*$")
 UNIT_PATH = re.compile(rf"# /\S*/{_UNIT}(?:\.d/\S+\.conf)?\s*$")
 
 JSON_ENTRY = re.compile(r'\x1e?\{.*"(?:MESSAGE|__REALTIME_TIMESTAMP|__CURSOR)" ?:')
+PRETTY_FIELD = re.compile(r'\s{1,8}"(?:MESSAGE|__REALTIME_TIMESTAMP|__CURSOR|_BOOT_ID)" ?:')
+VERBOSE_HEAD = re.compile(r"[^\s\[]{1,16} \d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})? \S{1,16} \[s=[0-9a-f]{1,32};i=[0-9a-f]{1,16};")
 EXPORT_HEAD = re.compile(r"__(?:CURSOR|REALTIME_TIMESTAMP)=")
 
 NOTICE = re.compile(r"Hint: (?:You are currently not seeing messages|Some lines were ellipsized)|\s{6}(?:Users in (?:the|groups?) |turn off this notice|Pass -q to turn off)"
@@ -59,6 +61,11 @@ CLIENT_LIKELY = re.compile(r"(?:requests\.exceptions|httpx|aiohttp(?:\.client_ex
 LOGGED = re.compile(
     r"(?:\S{1,64} {1,3}\| )?(?:\[?\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d|\[\d\d:\d\d:\d\d|\[\d\d-\d\d \d\d:\d\d|(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR|CRITICAL|FATAL)\b[: ]|\([\w-]+ (?:rank=\d+ )?pid=\d+\)|[IWEF]\d{4} \d\d:|time=\"?\d{4}-)"
 )
+
+
+def is_head(text: str) -> bool:
+    """True for the line that older versions of ``journalctl`` write above all."""
+    return text.startswith(("-- Journal begin", "-- Logs begin"))
 
 
 def kind_of(text: str) -> PartKind | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from forensics.model import Origin, PartKind, Problem, Section
 from forensics.parse import shape
@@ -47,6 +47,7 @@ class Part:
     end: int | None = None
     command: str | None = None
     command_line: int = 0
+    problems: tuple[Problem, ...] = ()
 
 
 @dataclass(slots=True)
@@ -56,6 +57,7 @@ class _Run:
     kind: PartKind | None
     first: int
     stop: int
+    problem: str = ""
 
 
 def parts(section: Section) -> list[Part]:
@@ -73,7 +75,7 @@ def parts(section: Section) -> list[Part]:
     if not mixed:
         # the head may hold a prompt or two; what it ends with goes on
         last = found[-1]
-        found[-1] = Part(kind=last.kind, first_line=last.first_line, start=last.start, command=last.command, command_line=last.command_line)
+        found[-1] = replace(last, last_line=None, end=None)
     return found
 
 
@@ -90,7 +92,7 @@ def _of_known(section: Section, kind: PartKind) -> PartKind:
     return PartKind.JOURNAL_TEXT if kind in (PartKind.JOURNAL_JSON, PartKind.JOURNAL_EXPORT) and first is PartKind.JOURNAL_TEXT else kind
 
 
-def _cut(raw: bytes, name: str) -> list[Part]:
+def _cut(raw: bytes, source: str) -> list[Part]:
     lines = raw.split(b"\n")
     if lines[-1] == b"":
         lines.pop()
@@ -101,11 +103,12 @@ def _cut(raw: bytes, name: str) -> list[Part]:
     offsets[-1] = min(offsets[-1], len(raw))
     found: list[Part] = []
     for command, at, first, stop in _stretches(texts):
-        for run in _runs(texts, first, stop, command, name.rpartition("/")[2].lower()):
+        for run in _runs(texts, first, stop, command, source.rpartition("/")[2].lower()):
             found.append(
                 Part(
                     kind=run.kind or PartKind.SERVER, first_line=run.first + 1, last_line=run.stop, start=offsets[run.first], end=offsets[run.stop],
                     command=command, command_line=at + 1 if command else 0,
+                    problems=(Problem(source=source, line=run.first + 1, text=run.problem),) if run.problem else (),
                 )
             )  # fmt: skip
     return found or [Part(kind=PartKind.EMPTY)]
@@ -133,8 +136,14 @@ def _runs(texts: Sequence[str], first: int, stop: int, command: str | None, name
         return [_Run(PartKind.EMPTY, stop, stop)]
     if texts[first].startswith("__"):  # binary fields hold anything: nothing may be cut out of an export
         return [_Run(PartKind.JOURNAL_EXPORT, first, stop)]
-    if (whole := _json_kind(texts, first, stop)) is not None:
-        return [_Run(whole, first, stop)]
+    if _is_spread(texts, first, stop):
+        return [_Run(PartKind.JOURNAL_JSON, first, stop)]
+    deep = ""
+    try:
+        if (whole := _json_kind(texts, first, stop)) is not None:
+            return [_Run(whole, first, stop)]
+    except RecursionError:
+        deep = "brackets within brackets without end: no JSON that can be read, taken as text"
     runs: list[_Run] = []
     at = first
     while at < stop:
@@ -144,7 +153,9 @@ def _runs(texts: Sequence[str], first: int, stop: int, command: str | None, name
         else:
             runs.append(run)
         at = run.stop
-    return _joined([decided for run in _healed(texts, runs) for decided in _decided(texts, run, command, name)])
+    joined = _joined([decided for run in _healed(texts, runs) for decided in _decided(texts, run, command, name)])
+    joined[0].problem = deep
+    return joined
 
 
 # --------------------------------------------------------------------------- runs with a shape
@@ -362,6 +373,17 @@ def _joined(runs: Sequence[_Run]) -> list[_Run]:
 
 
 # --------------------------------------------------------------------------- JSON
+
+
+def _is_spread(texts: Sequence[str], first: int, stop: int) -> bool:
+    """A journal with its fields, an entry over several lines: json-pretty, or verbose."""
+    while first < stop and shape.is_head(texts[first]):
+        first += 1
+    if first == stop:
+        return False
+    if shape.VERBOSE_HEAD.match(texts[first]):
+        return True
+    return texts[first].strip() in ("{", "[") and any(shape.PRETTY_FIELD.match(text) for text in texts[first + 1 : min(stop, first + 80)])
 
 
 def _json_kind(texts: Sequence[str], first: int, stop: int) -> PartKind | None:

@@ -256,7 +256,7 @@ def _docker_json(text: str, stamp: str) -> tuple[str, str]:
     """A line of Docker's json-file log."""
     try:
         entry = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text, stamp
     if not isinstance(entry, dict) or not isinstance(entry.get("log"), str):
         return text, stamp

@@ -29,9 +29,8 @@ MEANT = {
 
 def diagnose(facts: Facts, rules: RuleSet, capture: Capture) -> Diagnosis:
     """One verdict with its evidence, for the unit that the capture picked."""
-    story = story_of(
-        facts, rules, capture.pick.unit, at=facts.at if facts.at is not None else capture.at, pick=capture.pick, host=capture.target.host
-    )
+    at = facts.at if facts.at is not None else capture.at
+    story = story_of(facts, rules, capture.pick.unit, at=at, pick=capture.pick, host=capture.target.host, name=_name(capture))
     known = known_facts(story)
     signals = [*story.signals, *conditions(known)]
     verdict = decide(story, signals)

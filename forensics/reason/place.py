@@ -15,22 +15,19 @@ from forensics.model import (
     Facts,
     Life,
     Origin,
-    PartKind,
     Phase,
-    PhaseSpan,
     Pick,
     Record,
     Role,
     Signal,
     UnitState,
 )
-from forensics.reason.lives import SIGNALS, Draft, Fold, Placed, arguments, cascaded, end_of, fold
+from forensics.reason.lives import SIGNALS, Draft, Fold, Placed, cascaded, end_of, fold
 from forensics.ruleset.schema import Profile, Rule, RuleSet
 
 STAYED_S = 60.0
 SHORT_S = 300.0
 KEPT_TEXT = 2000  # characters of a cited line
-SERVER_PARTS = (PartKind.SERVER, PartKind.JOURNAL_TEXT, PartKind.JOURNAL_JSON, PartKind.JOURNAL_EXPORT)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -373,12 +370,3 @@ def _where(rule: Rule, placed: Placed, life: Life) -> bool:
 
     assert rule.where is not None
     return condition.parse(rule.where).evaluate(lookup) is not False
-
-
-def current_span(life: Life) -> PhaseSpan | None:
-    """The phase that a life is in or ended in."""
-    spans = [s for s in life.phases if s.phase is life.phase]
-    return spans[-1] if spans else None
-
-
-__all__ = ["Story", "arguments", "current_span", "evidence", "failed", "flag_arguments", "life_at_issue", "story_of"]

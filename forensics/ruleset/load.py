@@ -11,7 +11,6 @@ from yaml.nodes import SequenceNode
 from forensics.errors import RuleError, RuleErrors
 from forensics.model import Cause, Direction, Location, Origin, Phase, Role
 from forensics.ruleset import known_names
-from forensics.ruleset.anchors import shape
 from forensics.ruleset.nodes import Faults, Table, compose, suggest
 from forensics.ruleset.profile import expression, profile_of
 from forensics.ruleset.schema import AdviceRule, Profile, Rule, RuleSet, Sample
@@ -226,11 +225,6 @@ def _sample(table: Table) -> Sample:
     )  # fmt: skip
     table.done()
     return sample
-
-
-def groups_of(rule: Rule) -> frozenset[str]:
-    """The captures of a line rule."""
-    return shape(rule.line).groups if rule.line else frozenset()
 
 
 def _by_place(fault: RuleError) -> tuple[int, int]:
