@@ -48,10 +48,8 @@ _PRIVATE_KEY = re.compile(rf"({_BEGIN})((?:(?!-----BEGIN ).){{0,20000}}?)({_END}
 _OPEN_PRIVATE_KEY = re.compile(rf"({_BEGIN})((?:\s{{0,4}}[^\n]{{0,200}}?[A-Za-z0-9+/]{{24,}}={{0,2}}[ \t\r]{{0,4}}(?=\n|$)){{1,400}})()")
 _LAST_WORD = re.compile(r"\S+(?=\s*$)")
 
-# Up to the last @ of the authority; only where the authority has none may the password hold a slash. A number before a slash is a port.
-_PORT = r"(?!\d{1,5}[/,;?#])"
-_LOGIN = re.compile(rf"//(?<!///)([^\s/:'\"]{{0,256}}):{_PORT}((?:[^\s/'\"]|['\"](?=\w)){{1,1024}})@")
-_LOGIN_WITH_SLASH = re.compile(rf"//(?<!///)([^\s/:@'\"]{{0,256}}):{_PORT}([^\s'\"]{{1,1024}})@")
+_LOGIN = re.compile(r"//(?<!///)([^\s/:'\"]{0,256}):(?!\d{1,5}[/,;?#])")  # a number before a slash is a port
+_AUTHORITY = re.compile(r"[^\s/'\"]+")
 _URL_TOKEN = re.compile(r"(?i)(https?://)([^/\s:@'\"]{20,1024})@")
 _WEBHOOK = re.compile(r"(?i)(hooks\.slack\.com/[a-z]{1,20}/|discord(?:app)?\.com/api/webhooks/|\.webhook\.office\.com/)([a-z0-9_@/-]{8,512})")
 
@@ -79,10 +77,10 @@ _SHAPE_HINT = re.compile(
     r"|dckr_|pypi-|eyJ|[0-9]:[A-Za-z0-9_-]{30}"
 )
 
-# All of these are matched on lower-case text: re skips fast over letters only where the case is plain. A server's own counts
-# (#token: 1234) are left out here, because every line has some.
+# All of these are matched on lower-case text: re skips fast over letters only where the case is plain. The counts of a
+# server (#token: 1234) are left out here, because every line has some.
 _CORE = (
-    r"(passwo?r?ds?|pass(?:phrases?|codes?)?|pwd|secret(?:[_-]?access)?(?:[_-]?key)?(?:[_-]?base)?s?|credentials?|creds?"
+# (such as "#token" with a number) are left out here, because every line has some.
     r"|tokens?(?![\"']?[ \t]{0,4}:[ \t]{0,4}[0-9]{1,7}(?:[,\s]|$))|keys?|auth(?:orization)?|cookies?|sig(?:nature)?)"
 )
 _COLOUR = r"(?:\x1b\[[0-9;:]{0,16}m){0,2}"
@@ -90,9 +88,10 @@ _ASSIGN = rf"(?:\\{{0,7}}[\"'])?{_COLOUR}[ \t]{{0,4}}(?:={{1,3}}>?|:=?|%3[ad])[ 
 _NAMED = re.compile(rf"{_CORE}({_ASSIGN}|[\"'],[ \t]{{0,4}}(?=b?[\"']))")
 # a flag and its value: in a command, in a printed list (also over lines), in a YAML list
 _FLAG = re.compile(
-    rf"-(?<![\w-]-)(-?[a-z0-9_-]{{0,80}}?){_CORE}([ \t\x00]{{1,4}}(?:\\\r?\n[ \t]{{0,80}})?|[\"'],\s{{0,80}}(?=[\"'])|[\"']?\r?\n[ \t]{{0,80}}-[ \t]{{1,4}})"
+    rf"-(?<![\w-]-)(-?(?!-)[a-z0-9_-]{{0,80}}?){_CORE}([ \t\x00]{{1,4}}(?:\\\r?\n[ \t]{{0,80}})?|[\"'],\s{{0,80}}(?=[\"'])|[\"']?\r?\n[ \t]{{0,80}}-[ \t]{{1,4}})"
 )
-_NEXT = re.compile(r"[ \t\x00]{1,4}(?=[^\s;|&<>(){}\\\[\]-])(?![\"']-|2>)")
+# One more value of the same flag. A key travels in a header, so it is ASCII.
+_NEXT = re.compile(r"[ \t\x00]{1,4}(?=[\"']|[!-~]{1,512}(?:[\s\"'\x00]|$))(?![;|&<>(){}\\\[\]-]|[\"']-|2>)")
 _NEXT_ITEM = re.compile(r",\s{0,80}(?=[\"'](?!-))")
 _OWNER_CHARS = "abcdefghijklmnopqrstuvwxyz0123456789_./#$?&~-"
 _QUERY = re.compile(r"[?&][a-z0-9_.-]{0,40}$")
@@ -103,18 +102,21 @@ _QUALIFIED_KEY = re.compile(
     r"(?:api|access|private|auth|encryption|signing|licen[cs]e|master|account|storage|shared|client|consumer|service|admin|deploy|ssh|webhook|hmac"
     r"|subscription|session|sas|app|application)[_-]?$"
 )
+_QUALIFIED_KEYS = re.compile(r"(?:api|access|private|auth|encryption|signing|master|admin)[_-]?$")
 _QUALIFIED_TOKEN = re.compile(
     r"(?:api|access|auth|bearer|refresh|secret|session|hf|hub|bot|csrf|xsrf|admin|personal|private|github|gitlab|slack|telegram|discord|registration"
     r"|service|security|jwt|oauth|login|join|vault|wandb|deploy|identity|webhook)[_-]?$"
 )
 # Token of the tokenizer's kind: eos_token='<|im_end|>', next token: the
 _OF_TEXT = re.compile(
-    r"(?:^|[^a-z])(?:bos|eos|pad|unk|sep|cls|mask|image|video|audio|special|stop|next|first|last|new|extra|draft|prompt|thinking|end|start|tool)[_-]$"
+    r"(?:^|[^a-z])(?:bos|eos|pad|unk|sep|cls|mask|image|video|audio|special|stop|next|first|last|new|extra|draft|prompt|thinking|end|start|tool|per|max|min|num)[_-]$"
 )
 
 _ENDS = r"(?=\.?(?:[\"'\s)}\]&\x1b]|$|[,;](?:[\s\"']|$|\w{1,80}=)))"
-_HARMLESS = re.compile(rf"(?:none|null|nil|true|false|yes|no|auto|empty|set|unset|required|\*{{3,40}}|<[a-z_ -]{{1,20}}>){_ENDS}")
+_HARMLESS = re.compile(rf"(?:none|null|nil|true|false|yes|no|auto|empty|set|unset|required|\*{{3,40}}|%[sdr]|<[a-z_ -]{{1,20}}>){_ENDS}")
 _METHOD = re.compile(rf"(?:basic|bearer|digest|ldap|oauth2?|md5|scram-sha-256|trust|peer|disabled|enabled){_ENDS}|<")
+_PLACE = re.compile(r"<|\{[a-z_]{1,20}\}")
+_NEXT_NAME = re.compile(r"[a-z_][a-z0-9_]{0,80}=")
 _NUMBER = re.compile(rf"[-+]?[0-9][0-9_,.]{{0,40}}(?:e[-+]?[0-9]{{1,4}})?(?:%|[kmgt]i?b?|ms|s)?{_ENDS}")
 _SMALL = re.compile(rf"[0-9]{{1,3}}{_ENDS}")
 _TYPE = re.compile(r"(?:str|string|bytes|bool|int|any|optional|union|list|secretstr)\b(?=[ ]{0,2}[|\[,)=]|[ ]{0,2}(?:\n|$))")
@@ -130,14 +132,14 @@ _SCHEME = re.compile(r"(?:bearer|basic|token|apikey|api-key|key|negotiate|ntlm)[
 _LONG_SCHEME = re.compile(r"(?:digest|aws4-hmac-sha256|hawk|oauth|signature|gnap|dpop)[ \t]{1,4}(?=\S)")
 
 _WRAPPER = re.compile(r"<?[A-Za-z_][\w.]{0,80}\((?:\w{1,30}=)?(?=[bBuUrRfF]{0,2}[\"'])")
-_QUOTE = re.compile(r"[bBuUrRfF]{0,2}(\\{0,7})([\"'])")
+_QUOTE = re.compile(r"[bBuUrRfF]{0,2}(\\{0,7})([\"'])(?:\2\2)?")
 _RUN = re.compile(r"[^\s\"'\x00\x1b]+")
 _QUERY_RUN = re.compile(r"[^\s\"'\x00\x1b&#]+")
 _JOINED_QUOTE = re.compile(r"[\"'](?=\w)")
 _ITEM = re.compile(rf"{re.escape(MASK)}|[ \t\r]+|\n|[,:]|[\[({{]|[\])}}]|[bBuU]?\\{{0,7}}[\"']|[^\s,:\[\](){{}}\"'\\]+|\\")
 _KEY_OF_MAP = re.compile(r"[A-Za-z_]{1,20}\\{0,7}[\"']\s{0,4}:")
 _AFTER_GROUP = re.compile(r"[\s,;)}\]\"'&.|<>\\\x1b]|$")
-_GROUP_CHARS = 1 << 16
+_GROUP_CHARS, _BARE_GROUP_CHARS = 1 << 16, 256
 _ROUNDS = 4
 
 _Span = tuple[int, int]
@@ -163,8 +165,7 @@ def _once(text: str) -> str:
         text = _OPEN_PRIVATE_KEY.sub(_masked_key, _PRIVATE_KEY.sub(_masked_key, text))
     if "//" in text:
         if "@" in text:
-            for login in (_LOGIN, _LOGIN_WITH_SLASH):
-                text = login.sub(lambda m: f"//{m[1]}:{MASK}@", text)
+            text = _without(text, _login_spans(text))
             text = _URL_TOKEN.sub(lambda m: f"{m[1]}{MASK}@", text)
         text = _WEBHOOK.sub(lambda m: f"{m[1]}{MASK}", text) if "hook" in text else text
     low = _lower(text)
@@ -205,6 +206,24 @@ def _masked_key(match: re.Match[str]) -> str:
 # --------------------------------------------------------------------------- names and their values
 
 
+def _login_spans(text: str) -> list[_Span]:
+    """Passwords in URLs: up to the last @ of the authority; only where the authority has none may a password hold a slash."""
+    spans: list[_Span] = []
+    done = 0
+    for match in _LOGIN.finditer(text):
+        at = match.end()
+        if match.start() < done:
+            continue
+        last = text.rfind("@", at, _end_of_run(text, at, _AUTHORITY, trim=False))
+        if last < 0 and "@" not in match[1]:
+            done = _end_of_run(text, at, _RUN, trim=False)
+            last = text.rfind("@", at, done)
+        if last > at:
+            spans += _span(text, at, last)
+            done = last
+    return spans
+
+
 def _flag_spans(text: str, low: str) -> list[_Span]:
     spans: list[_Span] = []
     done = 0
@@ -213,6 +232,9 @@ def _flag_spans(text: str, low: str) -> list[_Span]:
         if match.start() < done or _OFF.search(before) or core.startswith("sig") or not _is_secret(core, before):
             continue
         if low[at : at + 1] in "-;|&<>" or (between[0] not in "\"'" and _FLAG_PROSE.match(low, at)) or _stays(core, before, between, low, at):
+            continue
+        # the help of a program: [--api-key API_KEY], [--api-key [API_KEY ...]]
+        if re.compile(rf"\[?{re.escape((before.lstrip('-') + core).replace('-', '_').upper())}(?=[\s\]])").match(text, at):
             continue
         after = _NEXT_ITEM if between[0] in "\"'" else _NEXT
         found, done = _cover(text, at)
@@ -254,7 +276,7 @@ def _is_secret(core: str, before: str) -> bool:
     if core.startswith(("passw", "passp", "passc", "secret", "cred")):
         return True
     if core.startswith("key"):
-        return bool(_QUALIFIED_KEY.search(before) or before.endswith(("?", "&")))
+        return bool((_QUALIFIED_KEY if core == "key" else _QUALIFIED_KEYS).search(before) or before.endswith(("?", "&")))
     if core == "tokens":
         return bool(_QUALIFIED_TOKEN.search(before))
     return not before[-1:].isalnum()
@@ -266,16 +288,18 @@ def _stays(core: str, before: str, between: str, low: str, at: int, upper: bool 
     prose = ":" in between and between[0] not in "\"'\\"
     if _HARMLESS.match(low, inner) or _ATTRIBUTE.match(low, at) or (":" in between and _TYPE.match(low, at)):
         return True
+    if between == "= " and _NEXT_NAME.match(low, at):  # an empty one: HF_TOKEN= PORT=30000
+        return True
     if core.startswith("key"):
         return bool(_FILE.match(low, inner))
     if core == "passwd" and prose:  # the program: passwd: permission denied
-        return bool(_WORDS.match(low, at))
+        return before.endswith("no") or bool(_WORDS.match(low, at))
     if core.startswith(("passw", "passp", "passc", "secret", "cred")):
         return False
     if core.startswith("sig"):
         return not (_QUERY.search(before) or ("=" in between and _SIGNED.match(low, at)))
     if core.startswith("token"):
-        if _OF_TEXT.search(before) or low.startswith("<", inner):
+        if _OF_TEXT.search(before) or _PLACE.match(low, inner):
             return True
         if _NUMBER.match(low, inner):
             return core == "tokens" or not _QUALIFIED_TOKEN.search(before)
@@ -332,7 +356,7 @@ def _cover_group(text: str, at: int, *, numbers: bool) -> tuple[list[_Span], int
     """The elements of a printed list, tuple, set or map; None if this is none. Over several lines only what is quoted belongs to it."""
     spans: list[_Span] = []
     depth, position, lines, quoted = 0, at, False, False
-    while position < at + _GROUP_CHARS and (item := _ITEM.match(text, position)):
+    while position < at + (_GROUP_CHARS if quoted else _BARE_GROUP_CHARS) and (item := _ITEM.match(text, position)):
         word, start, position = item[0], position, item.end()
         if word in {"[", "(", "{"}:
             depth += 1
@@ -353,11 +377,11 @@ def _cover_group(text: str, at: int, *, numbers: bool) -> tuple[list[_Span], int
             lines = True
         elif not (word == MASK or word.isspace() or word in {",", ":"}):
             if lines:
-                break
+                return (spans, position) if quoted else None
             piece = text[start : start + 64].lower()
             if not (_HARMLESS.match(piece) or (numbers and _NUMBER.match(piece))):
                 spans.append((start, position))
-    return (spans, position) if quoted else None  # cut off
+    return (spans, position) if quoted or position < len(text) else None  # cut off, or too long to be looked at again and again
 
 
 def _span(text: str, start: int, end: int) -> list[_Span]:
@@ -380,13 +404,13 @@ def _closing(text: str, at: int, quote: str, slashes: int) -> int:
     return line if line >= 0 else found if found >= 0 else len(text)
 
 
-def _end_of_run(text: str, at: int, run: re.Pattern[str]) -> int:
+def _end_of_run(text: str, at: int, run: re.Pattern[str], *, trim: bool = True) -> int:
     end = at
     while match := run.match(text, end):
         end = match.end()
         if joined := _JOINED_QUOTE.match(text, end):  # pa'ss
             end = joined.end()
-    for _ in range(8):  # what closes a list or a call around the value is none of it
+    for _ in range(8 if trim else 0):  # what closes a list or a call around the value is none of it
         last = text[end - 1 : end]
         if end <= at or text.startswith(MASK, end - len(MASK)):
             break

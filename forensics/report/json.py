@@ -7,6 +7,7 @@ two looks at the same evidence. Control characters in log lines stay what they a
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +82,7 @@ def _time(at: float | None) -> str | None:
 
 def _seconds(seconds: float | None) -> float | None:
     # microseconds, what a journal has: without it differences of epoch seconds print as 566.9999999
-    return None if seconds is None else round(float(seconds), 6)
+    return None if seconds is None or not math.isfinite(seconds) else round(float(seconds), 6)
 
 
 def _end(end: End) -> dict[str, Any]:

@@ -12,6 +12,7 @@ import pytest
 from forensics.cli import samples
 from forensics.cli.main import main
 from forensics.errors import ForensicsError
+from forensics.model import Diagnosis
 from tests.cli.test_main import DDFORENSICS, ROOT, Fake
 from tests.unit.report import example
 
@@ -72,6 +73,26 @@ def test_a_rule_is_shown_with_its_place_and_samples(capsys: pytest.CaptureFixtur
     assert f"id: {rule.id}" in out
     assert f"at: {rule.at}" in out
     assert "hits" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--cause", "nonsense"], ("no rule is of the cause 'nonsense'", "there are: bad-arguments, ")),
+        (["--cause", "host-om"], ("no rule is of the cause 'host-om'", "did you mean host-oom?")),
+        (["--server", "sglan"], ("no rule is of the server 'sglan'", "did you mean sglang?")),
+    ],
+)
+def test_rules_of_what_is_not_known_are_wrong_usage(words: list[str], said: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rules", "list", *words]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert all(text in err for text in said)
+
+
+def test_a_rule_that_is_like_none_gets_no_suggestion(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rules", "show", "nosuch"]) == 2
+    assert capsys.readouterr().err.splitlines()[1] == "ddforensics:   hint: ddforensics rules list shows all"
 
 
 def test_a_misspelt_rule_gets_the_near_ones(capsys: pytest.CaptureFixture[str]) -> None:
@@ -137,6 +158,55 @@ class RunFake(Fake):
     def diagnose(self, target_words: Any, /, **how: Any) -> Any:
         assert set(how) == {"unit", "bench", "bench_window", "ssh_config"}
         return super().diagnose(target_words, progress=lambda _: None, **how)
+
+
+@pytest.mark.parametrize(("script", "code"), [("echo hi", 0), ("echo hi; trap '' PIPE; exit 7", 7)])
+def test_run_says_once_that_output_was_lost_and_keeps_the_exit_code(script: str, code: int) -> None:
+    line = f'exec {" ".join(DDFORENSICS)} run --host samples/healthy -- sh -c "{script}" >/dev/full'
+    done = subprocess.run(["sh", "-c", line], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == code
+    assert done.stderr.count("ddforensics: not all of the command's output could be written: No space left on device\n") == 1
+    assert done.stderr.count("could be written") == 1
+
+
+# --------------------------------------------------------------------------- wait
+
+
+def waited(monkeypatch: pytest.MonkeyPatch, found: Diagnosis, *, took_s: float = 0.0) -> list[dict[str, Any]]:
+    """Stands in for the waiting: gives the diagnosis after so long by the clock."""
+    import time
+
+    from forensics import wait
+
+    asked: list[dict[str, Any]] = []
+    now = [1000.0]
+
+    def until_ready(target: str, **how: Any) -> Diagnosis:
+        asked.append(how)
+        how["progress"]("loading weights: 3 of 14")
+        how["progress"]("loading weights: 4 of 14")
+        now[0] += took_s
+        return found
+
+    monkeypatch.setattr(wait, "wait_until_ready", until_ready)
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    return asked
+
+
+def test_wait_says_that_it_gave_up_and_shows_its_progress_where_nobody_watches(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    waited(monkeypatch, example.loading(), took_s=8.5)
+    assert main(["wait", "gpu01", "--limit", "8"]) == 4
+    out, err = capsys.readouterr()
+    assert err == "loading weights: 3 of 14\nddforensics: gave up after 8s\n"
+    assert out.startswith("sglang-k26-ddtree.service has not crashed")
+
+
+def test_wait_for_what_died_gives_up_nothing(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    waited(monkeypatch, example.died(), took_s=2.0)
+    assert main(["wait", "gpu01", "--limit", "8"]) == 1
+    assert "gave up" not in capsys.readouterr().err
 
 
 def test_a_copy_that_fails_is_an_error(tmp_path: Path) -> None:

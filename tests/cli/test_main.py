@@ -245,3 +245,109 @@ def test_a_locale_without_utf_8_costs_an_arrow_and_not_the_report() -> None:
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, check=False, env=env)
     assert done.returncode == 1, done.stderr
     assert b"NEXTN \\u2192 DDTREE" in done.stdout
+
+
+# --------------------------------------------------------------------------- standard streams that are closed or full
+
+SILENT = str(ROOT / "samples" / "silent-crash")
+
+
+def shell(line: str) -> subprocess.CompletedProcess[str]:
+    """Run a line of sh in which ``$D`` is the program."""
+    line = line.replace("$D", " ".join(DDFORENSICS)).replace("$S", SILENT)
+    return subprocess.run(["sh", "-c", line], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_closed_standard_input_is_an_error_that_says_so() -> None:
+    done = shell("$D diagnose - <&-")
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr.splitlines()[0] == "ddforensics: -: standard input is closed"
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [("$D diagnose $S >&-", 1), ("$D diagnose $S >&- 2>&-", 1), ("$D diagnose $S --format json >&-", 1), ("$D run -- echo hi >&-", 0), ("$D run -- sh -c 'exit 3' <&- >&-", 3),
+     ("$D --help >&-", 0), ("$D rules list >&-", 0)],
+)  # fmt: skip
+def test_with_closed_standard_output_the_exit_code_stands(line: str, code: int) -> None:
+    done = shell(line)
+    assert done.returncode == code
+    assert "Traceback" not in done.stderr
+
+
+def test_closed_standard_input_does_not_hinder_what_reads_files() -> None:
+    done = shell("$D diagnose $S <&-")
+    assert (done.returncode, done.stderr) == (1, "")
+    assert done.stdout.startswith("sglang-qwen.service died")
+
+
+@pytest.mark.parametrize("how", ["", " --format json", " --format markdown", " -o -"])
+def test_a_full_disk_is_one_line_and_could_not_look(how: str) -> None:
+    done = shell(f"$D diagnose $S{how} >/dev/full")
+    assert (done.returncode, done.stderr) == (3, "ddforensics: cannot write the report: No space left on device\n")
+
+
+@pytest.mark.parametrize("words", ["rules list", "samples", "--help"])
+def test_other_commands_say_a_full_disk_in_one_line(words: str) -> None:
+    done = shell(f"$D {words} >/dev/full")
+    assert (done.returncode, done.stderr) == (3, "ddforensics: cannot write: No space left on device\n")
+
+
+def test_an_error_that_cannot_be_said_keeps_its_exit_code() -> None:
+    assert shell("$D diagnose /no/such/file 2>/dev/full").returncode == 3
+
+
+def test_a_pipe_of_the_shell_is_a_file() -> None:
+    done = subprocess.run(
+        ["bash", "-c", f"{' '.join(DDFORENSICS)} diagnose <(cat {SILENT}/journal.txt) <(cat {SILENT}/status.txt)"],
+        cwd=ROOT, capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (1, "")
+    assert done.stdout.startswith("sglang-qwen.service died after 32.9s")
+
+
+def test_a_target_that_is_said_twice_can_be_saved(tmp_path: Path) -> None:
+    assert main(["diagnose", SILENT, SILENT, "--save", str(tmp_path / "saved")]) == 1
+    assert (tmp_path / "saved" / "manifest.json").is_file()
+
+
+def test_a_save_that_cannot_be_is_an_error_with_its_place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "file").touch()
+    assert main(["diagnose", SILENT, "--save", str(tmp_path / "file" / "x")]) == 3
+    assert capsys.readouterr().err == f"ddforensics: {tmp_path / 'file' / 'x'}: cannot save the capture: Not a directory\n"
+
+
+# --------------------------------------------------------------------------- what was meant
+
+
+@pytest.mark.parametrize("since", ["@nan", "@1e400", "@1e14", "2999-01-01"])
+def test_a_time_that_cannot_be_meant_is_wrong_usage(since: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["diagnose", SILENT, "--since", since]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "hint: " in err
+
+
+@pytest.mark.parametrize("words", [["diagnose", "x", "-o", "pm.html"], ["run", "--report", "pm.html", "--", "true"]], ids=["diagnose", "run"])
+def test_a_format_that_is_not_known_yet_is_not_written_as_text(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    fake = Fake(example.died())
+    assert main(words, pipeline=fake) == 2
+    assert fake.asked == []  # said before anything is done
+    assert capsys.readouterr().err.splitlines()[0] == "ddforensics: pm.html: html is not supported yet"
+
+
+def test_a_suffix_does_not_matter_where_the_format_is_said(tmp_path: Path) -> None:
+    assert main(["diagnose", "x", "-o", str(tmp_path / "pm.html"), "--format", "markdown"], pipeline=Fake(example.died())) == 1
+    assert main(["diagnose", "x", "-o", str(tmp_path / "pm.2026-05-09")], pipeline=Fake(example.died())) == 1
+
+
+def test_the_bare_name_of_a_shipped_sample_gets_a_hint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.chdir(tmp_path)
+    unknown = TargetError("there is no host of that name: ssh: Could not resolve hostname silent-crash", at="ssh silent-crash", hint="another")
+    assert main(["diagnose", "silent-crash"], pipeline=Fake(error=unknown)) == 3
+    assert capsys.readouterr().err.splitlines()[1] == (
+        'ddforensics:   hint: a shipped sample has that name: ddforensics diagnose "$(ddforensics samples silent-crash)"'
+    )
+    refused = TargetError("nothing takes ssh connections there", at="ssh silent-crash")  # there is such a host
+    assert main(["diagnose", "silent-crash"], pipeline=Fake(error=refused)) == 3
+    assert "sample" not in capsys.readouterr().err

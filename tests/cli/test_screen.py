@@ -71,3 +71,22 @@ def test_progress_is_silent_where_nobody_watches_and_lines_where_they_are_wanted
         progress("gpu01: connecting")
     assert quiet.getvalue() == ""
     assert lines.getvalue() == "gpu01: connecting\n"
+
+
+def test_where_nobody_watches_progress_is_at_most_a_line_a_minute() -> None:
+    now = [100.0]
+    stream = io.StringIO()
+    with screen.Progress(stream, every_s=60.0, clock=lambda: now[0]) as progress:
+        for second in range(0, 125, 3):
+            now[0] = 100.0 + second
+            progress(f"{second} s")
+    assert stream.getvalue() == "0 s\n60 s\n120 s\n"
+
+
+def test_progress_that_cannot_be_shown_is_no_error() -> None:
+    class Full(io.StringIO):
+        def write(self, text: str) -> int:
+            raise OSError(28, "No space left on device")
+
+    with screen.Progress(Full(), lines=True) as progress:
+        progress("gpu01: connecting")

@@ -138,3 +138,34 @@ def test_milliseconds_are_written_only_where_they_are_not_zero_and_never_rounded
 )  # fmt: skip
 def test_spans_are_cut_and_never_rounded(seconds: float, text: str) -> None:
     assert clock.span(seconds) == text
+
+
+@pytest.mark.parametrize("text", ["@nan", "@inf", "@1e400", "-" + "9" * 400 + "s", "10:15 ZJ"])
+def test_a_time_that_no_clock_shows_is_a_usage_error(text: str) -> None:
+    with pytest.raises(UsageError, match="as a time"):
+        clock.parse_typed(text, now=AT)
+
+
+@pytest.mark.parametrize(
+    ("text", "when"), [("@1e14", "in the future"), ("2999-01-01", "in the future"), ("@-5", "before 1970"), ("-9999999999h", "before 1970")]
+)
+def test_a_time_that_is_not_yet_is_a_usage_error_that_says_what_now_is(text: str, when: str) -> None:
+    with pytest.raises(UsageError, match=when) as raised:
+        clock.parse_typed(text, now=AT)
+    assert "now it is 2026-05-09T10:15:18Z" in (raised.value.hint or "")
+
+
+def test_a_day_of_grace_is_given_for_zones_that_were_not_typed() -> None:
+    assert clock.parse_typed("2026-05-09 19:15:18", now=AT) == AT + 9 * 3600
+    assert clock.iso(clock.parse_typed("Dec 24 10:00:00", now=AT)) == "2025-12-24T10:00:00Z"
+
+
+@pytest.mark.parametrize("at", [1e308, -1e308, 1e18, 253402300800.0, -62135596801.0])
+def test_what_no_calendar_holds_is_written_as_epoch_seconds(at: float) -> None:
+    assert clock.iso(at) == clock.hms(at) == f"@{at:.15g}"
+
+
+def test_the_last_second_of_the_calendar_and_a_span_without_end_are_written() -> None:
+    assert clock.iso(253402300798.9996) == "9999-12-31T23:59:58.999Z"
+    assert clock.span(1e308) == "1e+308s"
+    assert clock.span(-1e308) == "-1e+308s"

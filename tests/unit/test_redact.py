@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -25,6 +28,43 @@ SURVIVES = [
     "commit 3f0c2b6d7e8a4c51b2d39a60f1e2c3d4 of task-scheduler-with-a-long-name",
     "Environment: PWD=/root HOME=/root KEY=value cache key: 7, monkey=1",
     "basic configuration ok; bearer of bad news",
+    "ddforensics: /etc/passwd: permission denied",
+    "passwd: permission denied",
+    "token usage: 0.86",
+    "tokens: 4096",
+    "#token: 141473",
+    "#new-token: 512, #cached-token: 0, token usage: 0.00",
+    "--max-tokens 5 --tokenizer /m --pad-token-id 3 --tokens 5",
+    "max_tokens=16, completion_tokens=5, pad_token_id=151643, bos_token=None",
+    '{"token": "hello", "logprob": -0.1, "bytes": [1]}',
+    '"prompt_tokens": 12, "completion_tokens": 4, "total_tokens": 16',
+    'audit: type=1701 comm="x" exe="/usr/bin/x" sig=11 res=1',
+    "sig: 9, sig=SIGKILL signature: (a, b) -> c",
+    "cat: /run/secrets/db_password: No such file or directory",
+    "systemd-ask-password-wall.path: Deactivated successfully.",
+    "--- PASS: TestX1 (0.00s)",
+    "pass: 3 n_pass=2 forward_pass=1",
+    "pam_unix(sudo:auth): auth could not identify password for [x]",
+    "api_key: str, hf_token: Optional[str] = None",
+    "http://127.0.0.1:30000/users/@me http://h:8000/v1?email=a@b.c",
+    "pip install git+ssh://git@github.com:org/repo.git@v1.0 docker://reg:5000/img@sha256:abc",
+    "docker pull: Digest: sha256:0123 Status: ok",
+    "Use --api-key to set the key; --api-key is required",
+    'WWW-Authenticate: Bearer realm="x"',
+    "Bearer token missing; Basic auth disabled",
+    "PWD=/root OLDPWD=~ pwd=/x",
+    "KeyError: 'token'",
+    "token_type: bearer, keys: 3, key=value, cache_key=abc",
+    "choices: ('token', 'user')",
+    "password=None, api_key=None, hf_token=None)",
+    "auth: none",
+    "self.token = self.config.token",
+    "stop_token_ids=[1, 2], eos_token_id=[151645, 151643], stop_token=['</s>']",
+    "Qwen/Qwen3-32B deepseek-ai/DeepSeek-R1-0528 sk-learn llama-3.1-70b",
+    "[--api-key API_KEY] [--ssl-keyfile-password SSL_KEYFILE_PASSWORD]",
+    "---------------Inter-Token Latency----------------",
+    "Environment=HF_TOKEN= PORT=30000",
+    "deploy ALL=(ALL) NOPASSWD: ALL",
 ]
 
 MASKED = [
@@ -55,6 +95,91 @@ MASKED = [
     ("key=-----BEGIN PRIVATE KEY-----\\nMIIEow\\n-----END PRIVATE KEY-----", "MIIEow"),
 ]
 
+# (text, what is shown): hidden whole, and no more than the value
+SHOWN = [
+    ('password="""abc"""', 'password="""[masked]"""'),
+    ("--api-key K1 K2 for the tests", "--api-key [masked] [masked] for the tests"),
+    ("api_key=['k1x', 'k2x']", "api_key=['[masked]', '[masked]']"),
+    ("{'api_key': ['k1x']}", "{'api_key': ['[masked]']}"),
+    ('"api_key": ["x1x"], "port": 3', '"api_key": ["[masked]"], "port": 3'),
+    ("api_key=('a1a',), port=1", "api_key=('[masked]',), port=1"),
+    (
+        "non-default args: {'model': '/m', 'api_key': ['k1x', 'k2x'], 'port': 8000}",
+        "non-default args: {'model': '/m', 'api_key': ['[masked]', '[masked]'], 'port': 8000}",
+    ),
+    ("api_keys=[k1x, k2x]", "api_keys=[[masked], [masked]]"),
+    ("vllm serve m --api-key K1x K2x K3x --port 8000", "vllm serve m --api-key [masked] [masked] [masked] --port 8000"),
+    ("['vllm', '--api-key', 'K1x', 'K2x', '--port', '8000']", "['vllm', '--api-key', '[masked]', '[masked]', '--port', '8000']"),
+    ('"Cmd": ["vllm", "--api-key", "K1x"]', '"Cmd": ["vllm", "--api-key", "[masked]"]'),
+    ("PASS=hunter", "PASS=[masked]"),
+    ("DB_PASS=hunter", "DB_PASS=[masked]"),
+    ("DB_PASS=12345678", "DB_PASS=[masked]"),
+    ("MYSQL_PWD=hunter", "MYSQL_PWD=[masked]"),
+    ("pwd=hunter", "pwd=[masked]"),
+    ("auth=hunter", "auth=[masked]"),
+    ("SECRET_KEY_BASE=hunter", "SECRET_KEY_BASE=[masked]"),
+    ("API_TOKEN=1234567890", "API_TOKEN=[masked]"),
+    ("API_TOKEN: 1234567890", "API_TOKEN: [masked]"),
+    ("password=ab;cdx", "password=[masked]"),
+    ("password=ab,cdx", "password=[masked]"),
+    ("password=ab&cdx more", "password=[masked] more"),
+    ("password=ab'cdx more", "password=[masked] more"),
+    ("git https://user:p@ssW0rd@host/x", "git https://user:[masked]@host/x"),
+    ("http://u:p/wx@host/", "http://u:[masked]@host/"),
+    ("//u:pwx@h", "//u:[masked]@h"),
+    ("postgresql://u:pa:ss/x@host:5432/db", "postgresql://u:[masked]@host:5432/db"),
+    ('{"password": "a\\"tail", "x": 1}', '{"password": "[masked]", "x": 1}'),
+    ("{'password': 'abc\\'def', 'x': 1}", "{'password': '[masked]', 'x': 1}"),
+    ('"{\\"password\\": \\"abc\\", \\"x\\": 1}"', '"{\\"password\\": \\"[masked]\\", \\"x\\": 1}"'),
+    ("api_key=SecretStr('xyz')", "api_key=SecretStr('[masked]')"),
+    ("api_key=SecretStr(value='xyz'), port=1", "api_key=SecretStr(value='[masked]'), port=1"),
+    ("Authorization: ApiKey xyz", "Authorization: ApiKey [masked]"),
+    ("Authorization: xyz", "Authorization: [masked]"),
+    ("Authorization: Bearer abcdefgh", "Authorization: Bearer [masked]"),
+    ("bearer abcdefghijk", "bearer [masked]"),
+    ('Authorization: Digest username="Mufasa", realm="r", response="6629fae4"', "Authorization: Digest [masked]"),
+    ("Authorization: AWS4-HMAC-SHA256 Credential=AKID/2020, SignedHeaders=host, Signature=fe5f80f", "Authorization: AWS4-HMAC-SHA256 [masked]"),
+    ("Cookie: sid=abc; csrftoken=def", "Cookie: [masked]"),
+    ("Set-Cookie: sid=abc; Path=/; HttpOnly", "Set-Cookie: [masked]"),
+    ('curl -H "Cookie: sid=abc; t=def" http://h:1/', 'curl -H "Cookie: [masked]" http://h:1/'),
+    ('curl -H "Authorization: ApiKey xyz" http://h:1/v1', 'curl -H "Authorization: ApiKey [masked]" http://h:1/v1'),
+    (
+        "Headers([(b'host', b'h'), (b'authorization', b'Bearer xyz'), (b'cookie', b'sid=abc')])",
+        "Headers([(b'host', b'h'), (b'authorization', b'Bearer [masked]'), (b'cookie', b'[masked]')])",
+    ),
+    (
+        "DefaultEndpointsProtocol=https;AccountName=n;AccountKey=abc/def+gh==;EndpointSuffix=core",
+        "DefaultEndpointsProtocol=https;AccountName=n;AccountKey=[masked]",
+    ),
+    ("https://a.blob.core.windows.net/c?sv=2020&sig=abc%2Bdef%3D&se=1", "https://a.blob.core.windows.net/c?sv=2020&sig=[masked]&se=1"),
+    ("https://s3/x?X-Amz-Signature=fe5f80f77d5fa3be&X-Amz-Date=1", "https://s3/x?X-Amz-Signature=[masked]&X-Amz-Date=1"),
+    ("https://hooks.slack.com/services/T00000000/B00000000/XXXXXXXXXXXXXXXXXXXXXXXX", "https://hooks.slack.com/services/[masked]"),
+    ("https://api.telegram.org/bot123456789:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw/send", "https://api.telegram.org/bot123456789:[masked]/send"),
+    ("bot token 123456789:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw", "bot token 123456789:[masked]"),
+    ("sk_live_4eC39HqLyjWDarjtT1zdp7dc", "sk_live_[masked]"),
+    ("npm_abcdefghijklmnopqrstuvwxyz0123456789", "npm_[masked]"),
+    ("dckr_pat_abcdefghijklmnopqrstuvwxy", "dckr_pat_[masked]"),
+    ("pypi-AgEIcHlwaS5vcmcCJDAwMDAwMDAw", "pypi-[masked]"),
+    ("r8_abcdefghijklmnopqrstuvwxyz0123456789", "r8_[masked]"),
+    ("gsk_abcdefghijklmnopqrstuvwxyz0123456789", "gsk_[masked]"),
+    ("xoxb-123456789012-abcdefghij glpat-abcdefghij0123456789", "xoxb-[masked] glpat-[masked]"),
+    ("clientSecret: abc1, accessToken=def1, dbPass=ghi1", "clientSecret: [masked], accessToken=[masked], dbPass=[masked]"),
+    ('password := "hunter"', 'password := "[masked]"'),
+    ("token=None,password=hunter", "token=None,password=[masked]"),
+    ("hf_token=[x1y, 'q1r']", "hf_token=[[masked], '[masked]']"),
+    ("auth=('us3r', 'hunter')", "auth=('[masked]', '[masked]')"),
+    ("credentials={'user': 'hunter'}", "credentials={'user': '[masked]'}"),
+    ("api_key=['abc def', 'ghi jkl", "api_key=['[masked]', '[masked]"),
+    ('--password "a b\\" c" --tp 2', '--password "[masked]" --tp 2'),
+    ('api_key="abc def', 'api_key="[masked]'),
+    ("password=(abc)def", "password=[masked]"),
+    ("password=[abc", "password=[masked]"),
+    ("password={abc}def", "password=[masked]"),
+    ("secret=b'abc'", "secret=b'[masked]'"),
+    ("key=abc https://maps/x?key=qqqq1", "key=abc https://maps/x?key=[masked]"),
+    ("X-Auth-Token: abc1", "X-Auth-Token: [masked]"),
+]
+
 
 @pytest.mark.parametrize("text", SURVIVES)
 def test_what_is_no_secret_survives(text: str) -> None:
@@ -66,6 +191,128 @@ def test_a_secret_is_masked(text: str, secret: str) -> None:
     masked = redact.secrets(text)
     assert secret not in masked
     assert redact.MASK in masked
+
+
+@pytest.mark.parametrize(("text", "shown"), SHOWN, ids=[text[:40] for text, _ in SHOWN])
+def test_the_whole_secret_and_nothing_else_is_masked(text: str, shown: str) -> None:
+    assert redact.secrets(text) == shown
+    assert redact.secrets(shown) == shown
+    assert redact.secrets_in_bytes(text.encode()) == shown.encode()
+
+
+def test_a_list_over_several_lines_is_masked_and_keeps_its_lines() -> None:
+    text = '{\n  "api_key": [\n    "k1",\n    "k2"\n  ],\n  "port": 30000\n}\n'
+    assert redact.secrets(text) == text.replace("k1", redact.MASK).replace("k2", redact.MASK)
+
+
+def test_a_flag_and_its_value_in_two_lines_are_known_as_one() -> None:
+    for text in ("args:\n  - --api-key\n  - k1x\n  - --port\n", '[\n  "--api-key",\n  "k1x",\n  "--port"\n]', "vllm --api-key \\\n  k1x --port 1"):
+        assert redact.secrets(text) == text.replace("k1x", redact.MASK)
+
+
+def test_a_coloured_name_and_value_are_masked_between_their_colours() -> None:
+    assert redact.secrets("\x1b[36mapi_key\x1b[0m=\x1b[35mk1x\x1b[0m port=1") == f"\x1b[36mapi_key\x1b[0m=\x1b[35m{redact.MASK}\x1b[0m port=1"
+
+
+PIECES = (
+    *(
+        "password",
+        "=",
+        ": ",
+        "'",
+        '"',
+        "\\",
+        "[",
+        "]",
+        "(",
+        ")",
+        "{",
+        "}",
+        ",",
+        ";",
+        " ",
+        "\n",
+        "a",
+        "x1",
+        "[masked]",
+        "api_key",
+        "--api-key",
+        "token",
+    ),
+    *(
+        "//u:",
+        "@h",
+        "/",
+        "Authorization: ",
+        "Bearer ",
+        "Cookie: ",
+        "hf_abcdefghijklmnopq1",
+        "&",
+        "?key=",
+        "None",
+        "5",
+        "SecretStr(",
+        "b'",
+        "auth",
+        "passwd: ",
+    ),
+)
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=16))
+def test_masking_is_idempotent_and_keeps_the_number_of_lines(pieces: list[str]) -> None:
+    text = "".join(pieces)
+    once = redact.secrets(text)
+    assert redact.secrets(once) == once
+    assert once.count("\n") == text.count("\n")
+
+
+def test_an_ordinary_log_is_left_as_it_is_at_little_cost() -> None:
+    log = (Path(__file__).parents[2] / "samples" / "healthy" / "server.log").read_bytes()
+    log *= (1 << 20) // len(log) + 1
+    began = time.process_time()
+    assert redact.secrets_in_bytes(log) == log
+    assert (time.process_time() - began) / log.count(b"\n") < 60e-6
+
+
+HOSTILE = (
+    *(
+        "password=[ ,",
+        "password='",
+        'password="x\\"',
+        "api_key=['a',",
+        "--api-key a ",
+        "-",
+        "//a:",
+        "//a:b@",
+        "//u:x/",
+        "http://",
+        'authorization: "',
+    ),
+    *(
+        "cookie: a'",
+        "bearer ",
+        "token=1,",
+        "token=(1,",
+        "[masked]",
+        "\\",
+        "sig=/",
+        "password=[\n",
+        "password=['\n",
+        "password=)",
+        "eyJ",
+        "123456789:",
+    ),
+)
+
+
+@pytest.mark.parametrize("piece", HOSTILE)
+def test_no_repeated_text_costs_more_than_its_length(piece: str) -> None:
+    text = piece * (100_000 // len(piece))
+    began = time.process_time()
+    masked = redact.secrets(text)
+    assert time.process_time() - began < 2.0
+    assert masked.count("\n") == text.count("\n")
 
 
 def test_the_flags_and_figures_around_a_secret_stay() -> None:
@@ -106,8 +353,6 @@ def test_bytes_that_are_no_text_pass_unchanged() -> None:
 
 
 def test_a_long_line_costs_little_time() -> None:
-    import time
-
     text = "a_token_" * 20_000 + "key=" * 20_000
     began = time.perf_counter()
     redact.secrets(text)

@@ -238,3 +238,18 @@ def test_a_diagnosis_that_fails_leaves_the_exit_code_alone(error: Exception) -> 
     assert spy.run("sh", "-c", "exit 9") == 9
     assert spy.reported == []
     assert any(line.startswith("no diagnosis: ") for line in spy.said)
+
+
+def test_output_that_a_full_disk_swallows_is_said_once() -> None:
+    spy = Spy()
+    full = os.open("/dev/full", os.O_WRONLY)
+    kept = os.dup(1)
+    os.dup2(full, 1)
+    try:
+        assert spy.run("sh", "-c", "echo hi; exit 0") == 0
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
+        os.close(full)
+    assert spy.said == ["not all of the command's output could be written: No space left on device"]
+    assert spy.asked == []

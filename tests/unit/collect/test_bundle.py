@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 
 import pytest
 
 from forensics import collect
-from forensics.errors import BundleError, UsageError
+from forensics.errors import BundleError, ForensicsError, UsageError
 from forensics.model import Capture, Coverage, PartKind, Pick, Problem, Section, Target, TargetKind
 
 SECRET = "hf_abcdefghijklmnopqrstuvwx"
@@ -154,3 +155,58 @@ def test_a_private_key_is_masked_over_its_lines(tmp_path: Path) -> None:
     assert "MIIEvQ" not in text
     assert text.startswith("before\n")
     assert text.endswith("after\n")
+
+
+def put(folder: Path, key: str, literal: str) -> None:
+    """A value as it stands in the file: JSON has no NaN, but Python reads and writes it."""
+    change(folder, **{key: "@@"})
+    file = folder / "manifest.json"
+    file.write_text(file.read_text().replace('"@@"', literal))
+
+
+@pytest.mark.parametrize(
+    ("key", "literal"),
+    [
+        ("at", "1e308"), ("at", "NaN"), ("at", "Infinity"), ("at", "1" + "0" * 400), ("at", "-1"), ("at", "253370764800"), ("at", "true"), ("offset_s", "-1e300"),
+        ("took_s", "NaN"), ("bench_window", "[NaN, 1]"), ("bench_window", "[1, Infinity]"), ("sections__0__took_s", "NaN"), ("sections__0__cut", "Infinity"), ("sections__0__cut", "-2"),
+        ("sections__0__exit_code", "1e400"), ("pick__distance", "Infinity"), ("pick__distance", "-1"), ("problems__0__line", "1.5"),
+    ],
+)  # fmt: skip
+def test_a_number_that_cannot_be_is_refused_by_its_key(tmp_path: Path, key: str, literal: str) -> None:
+    folder = saved(tmp_path)
+    put(folder, key, literal)
+    with pytest.raises(BundleError, match=f"{key.rpartition('__')[2]}: ") as error:
+        collect.load(folder)
+    assert len(str(error.value)) < 400 + len(str(folder))
+
+
+@pytest.mark.parametrize("name", ["a; reboot", "$(id).service", "a b.service", "", "ä.service", "x" * 300])
+def test_a_unit_that_could_not_be_typed_safely_is_refused(tmp_path: Path, name: str) -> None:
+    folder = saved(tmp_path)
+    change(folder, pick__unit=name)
+    with pytest.raises(BundleError, match="unit: no name of a unit"):
+        collect.load(folder)
+    change(folder, pick__unit=None, pick__candidates=[name])
+    with pytest.raises(BundleError, match="candidates: no name of a unit"):
+        collect.load(folder)
+
+
+def test_a_file_name_without_end_is_refused(tmp_path: Path) -> None:
+    folder = saved(tmp_path)
+    change(folder, sections__0__file="x" * 5000)
+    with pytest.raises(BundleError, match="name too long"):
+        collect.load(folder)
+
+
+def test_a_folder_that_cannot_be_made_is_an_error_with_its_place(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(ForensicsError, match="file/x: cannot save the capture: Not a directory"):
+        collect.save(made(tmp_path / "raw"), tmp_path / "file" / "x")
+    with pytest.raises(ForensicsError, match="/proc/x: cannot save the capture: "):
+        collect.save(made(tmp_path / "raw"), Path("/proc/x"))
+
+
+def test_a_text_that_is_no_unicode_is_saved_and_comes_back(tmp_path: Path) -> None:
+    capture = dataclasses.replace(made(tmp_path / "raw"), problems=(Problem(source="a\udcff", text="x"),))
+    collect.save(capture, tmp_path / "odd", mask=None)
+    assert collect.load(tmp_path / "odd").problems == capture.problems

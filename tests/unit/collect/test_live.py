@@ -219,6 +219,15 @@ def test_the_hosts_clock_is_compared_with_ours(fake: FakeHost) -> None:
     assert capture.host == os.uname().nodename
 
 
+@pytest.mark.parametrize("said", ["nan", "inf", "1e308", "-1"])
+def test_a_clock_that_shows_no_time_is_not_believed(fake: FakeHost, said: str) -> None:
+    fake.program("date", f"echo {said}\n")
+    with collect.open_target(HOST, run=fake.run) as session:
+        session.ask(plan.overview())
+        assert (session.at, session.offset_s) == (None, None)
+        assert "did not say what time it is" in session.problems[0].text
+
+
 def test_a_clock_without_fractions_is_read(fake: FakeHost) -> None:
     fake.program("date", "echo 1778321718.%N\n")  # busybox
     with collect.open_target(HOST, run=fake.run) as session:
@@ -244,9 +253,39 @@ def test_an_account_without_a_shell_is_an_error_that_says_so() -> None:
 def test_a_host_that_never_answers_is_given_up() -> None:
     limits = collect.Limits(connect_s=1, answer_s=0.2, total_s=30)
     began = time.monotonic()
-    with pytest.raises(TargetError, match="cannot be reached: no answer within 1 s"):
+    with pytest.raises(
+        TargetError, match=r"the login works, but the shell there waits for something \(its start-up files\?\): no answer within 1 s"
+    ) as error:
         _ask_with(command("exec sleep 60"), question("echo x"), limits=limits)
     assert time.monotonic() - began < 4
+    assert "no file of the name" not in str(error.value)
+
+
+def test_a_start_up_file_that_eats_the_script_is_said_to_wait() -> None:
+    limits = collect.Limits(connect_s=1, answer_s=0.2, total_s=30)
+    with pytest.raises(TargetError, match="the shell there waits for something"):
+        _ask_with(command("read a; exec sh -s 2>/dev/null"), question("echo x"), limits=limits)
+
+
+def test_a_connection_that_is_killed_before_anything_is_answered_is_lost() -> None:
+    with pytest.raises(TargetError, match=r"the connection was lost before anything was answered \(ssh was ended by signal 9\)") as error:
+        _ask_with(command("echo 'tput: no terminal' >&2; kill -9 $$"), question("echo x"))
+    assert str(error.value).endswith("the last line on its standard error: tput: no terminal")
+
+
+@pytest.mark.parametrize(
+    ("said", "problem"),
+    [
+        ("tput: no terminal", "the connection was lost (the last line on its standard error: tput: no terminal)"),
+        ("Connection to gpu01 closed by remote host.", "the connection was lost: Connection to gpu01 closed by remote host."),
+    ],
+)
+def test_what_the_far_shell_wrote_is_no_reason_for_a_lost_connection(tmp_path: Path, said: str, problem: str) -> None:
+    group = tmp_path / "group"
+    run = command(f"echo $$ >{group}; echo '{said}' >&2; exec sh -s")
+    with collect.open_target(HOST, run=run) as session:
+        session.ask([question("echo x", name="first"), question(f"kill -9 -$(cat {group}); sleep 1", name="second", limit_s=3)])
+        assert [p.text for p in session.problems] == [problem]
 
 
 def test_a_connection_that_breaks_in_between_keeps_what_was_there(fake: FakeHost, tmp_path: Path) -> None:

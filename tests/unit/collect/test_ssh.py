@@ -76,3 +76,18 @@ def test_another_ssh_configuration_can_be_given(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv(CONFIG_VARIABLE, "/from/the/environment")
     assert ssh_argv(HOST, Limits())[4:6] == ["-F", "/from/the/environment"]
     assert ssh_argv(HOST, Limits(), Path("/given"))[4:6] == ["-F", "/given"]
+
+
+@pytest.mark.parametrize(
+    "stderr",
+    [
+        "Connection to gpu01 closed by remote host.\n",
+        "client_loop: send disconnect: Broken pipe\n",
+        "Read from remote host gpu01: Connection reset by peer\n",
+    ],
+)
+def test_a_connection_that_stood_and_broke_is_lost_and_not_refused(stderr: str) -> None:
+    text = said("-bash: fortune: command not found\n" + stderr)
+    assert "the connection was lost before anything was answered" in text
+    assert stderr.strip() in text
+    assert text.endswith("the last line on its standard error: -bash: fortune: command not found")

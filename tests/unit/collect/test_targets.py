@@ -75,3 +75,8 @@ def test_each_folder_is_one_target_and_a_saved_capture_is_known_by_its_manifest(
     (tmp_path / "saved/manifest.json").write_text('{"schema": "ddforensics/capture/9"}')
     (tmp_path / "other/manifest.json").write_text('{"name": "somebody else"}')
     assert [t.kind for t in parse_targets(["plain", "saved", "other"])] == [TargetKind.FILES, TargetKind.BUNDLE, TargetKind.FILES]
+
+
+def test_a_target_that_is_said_twice_is_one(tmp_path: Path) -> None:
+    (tmp_path / "evidence").mkdir()
+    assert [t.name for t in parse_targets(["gpu01", "evidence", "gpu01", "evidence", "local", "local"])] == ["gpu01", "evidence", "local"]

@@ -30,7 +30,7 @@ def one(tmp_path: Path, line: str, part: PartKind) -> Frame:
         pytest.param("May 09 10:15:51 h python[4711]: -- Boot 422dae7d88114a028ac813fbcfa2bbc5 --", Origin.SERVER, False, id="a boot mark in a message"),
         pytest.param("May 09 10:15:51 h python[4711]: kernel: Out of memory: Killed process 1", Origin.SERVER, False, id="the kernel's words in a message"),
         pytest.param("May 09 10:15:51 h kernel[4711]: Out of memory: Killed process 1", Origin.SERVER, False, id="a service that calls itself kernel"),
-        pytest.param("May 09 10:15:51 h systemd[563]: x.service: Failed with result 'signal'.", Origin.SYSTEMD, False, id="a service that calls itself systemd"),
+        pytest.param("May 09 10:15:51 h systemd[563]: x.service: Failed with result 'signal'.", Origin.SYSTEMD, False, id="a systemd where PID 1 writes nothing"),
         pytest.param("May 09 10:15:51 h systemd[1]: x.service: Failed with result 'signal'.", Origin.SYSTEMD, True, id="PID 1"),
         pytest.param("Sat 2026-05-09 10:15:51 UTC h init.scope[1]: x.service: Failed with result 'signal'.", Origin.SYSTEMD, True, id="PID 1 under with-unit"),
         pytest.param("May 09 10:15:51 h systemd-oomd[840]: Killed /system.slice/x.service due to memory pressure", Origin.SYSTEMD, False, id="systemd-oomd"),
@@ -43,6 +43,38 @@ def one(tmp_path: Path, line: str, part: PartKind) -> Frame:
 def test_who_wrote_a_line_of_a_journal(line: str, origin: Origin, trusted: bool, tmp_path: Path) -> None:
     frame = one(tmp_path, line, PartKind.JOURNAL_TEXT)
     assert (frame.origin, frame.fields.get("trusted") == "1") == (origin, trusted)
+
+
+@pytest.mark.parametrize(
+    ("message", "origin"),
+    [
+        ("x.service: Failed with result 'signal'.", Origin.SERVER),
+        ("Failed to start x.service - X.", Origin.SERVER),
+        ("Started x.service - X.", Origin.SERVER),
+        ("x.service: Failed at step EXEC spawning /opt/x: Permission denied", Origin.SYSTEMD),
+        ("x.service: Failed to locate executable /opt/x: No such file or directory", Origin.SYSTEMD),
+        ("x.service: Failed to determine user credentials: No such process", Origin.SYSTEMD),
+        ("x.service: Changing to the requested working directory failed: No such file or directory", Origin.SYSTEMD),
+    ],
+)
+def test_where_pid_1_writes_another_systemd_is_believed_only_before_its_exec(message: str, origin: Origin, tmp_path: Path) -> None:
+    text = f"May 09 10:15:51 h systemd[563]: {message}\nMay 09 10:15:52 h systemd[1]: x.service: Failed with result 'signal'.\n"
+    for kind in (PartKind.JOURNAL_TEXT, PartKind.STATUS):
+        first, last = frames_of(written(tmp_path, text, part=kind))
+        assert (first.origin, "trusted" in first.fields) == (origin, False)
+        assert (last.origin, "trusted" in last.fields) == (Origin.SYSTEMD, True)
+
+
+def test_a_pid_without_end_is_none(tmp_path: Path) -> None:
+    frame = one(tmp_path, f"May 09 10:15:51 h python[{'9' * 100}]: x", PartKind.JOURNAL_TEXT)
+    assert frame.pid is None
+    frame = one(tmp_path, f"(EngineCore pid={'9' * 5000}) x", PartKind.SERVER)
+    assert frame.pid is None
+
+
+def test_a_container_line_of_brackets_without_end_is_text(tmp_path: Path) -> None:
+    line = '{"log":"x","a":' + "[" * 60_000
+    assert one(tmp_path, line, PartKind.SERVER).text == line
 
 
 def test_a_boot_mark_carries_its_boot_and_a_line_of_systemd_its_unit() -> None:

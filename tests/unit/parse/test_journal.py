@@ -56,7 +56,20 @@ def said(frames: list[Frame]) -> list[tuple[str, str, int | None, str, str]]:
 
 
 @pytest.mark.parametrize(
-    "form", ["short-iso", "short-iso-precise", "short-precise", "short-unix", "short-full", "short-monotonic", "with-unit", "json", "export", "json-pretty", "verbose"]
+    "form",
+    [
+        "short-iso",
+        "short-iso-precise",
+        "short-precise",
+        "short-unix",
+        "short-full",
+        "short-monotonic",
+        "with-unit",
+        "json",
+        "export",
+        "json-pretty",
+        "verbose",
+    ],
 )
 def test_all_formats_of_a_fault_say_the_same(form: str) -> None:
     plain = frames_of(section_of(DATA / "oom-memorymax.short.txt"))
@@ -260,3 +273,31 @@ def test_the_raw_line_ends_with_the_message_and_begins_with_who_wrote_it() -> No
                 assert line.decode("utf-8", "replace").replace("\0", "\ufffd").endswith(frame.text)
                 other = seen.setdefault(line, frame)
                 assert (other.origin, other.text, other.fields.get("trusted")) == (frame.origin, frame.text, frame.fields.get("trusted"))
+
+
+# --------------------------------------------------------------------------- what no journald writes
+
+
+@pytest.mark.parametrize("form", ["json", "export"])
+def test_a_number_without_end_costs_its_entry_and_is_reported(tmp_path: Path, form: str) -> None:
+    odd = {"_PID": "9" * 5000, "PRIORITY": "9" * 5000, "__REALTIME_TIMESTAMP": "9" * 6000}
+    text = (
+        (as_json("first") + as_json("second", **odd) + as_json("third")).encode()
+        if form == "json"
+        else entry(b"first") + entry(b"second", **odd) + entry(b"third")
+    )
+    (block,) = blocks_of(written(tmp_path, text))
+    found = [block.frame(i) for i in range(3)]
+    assert [(frame.text, frame.pid) for frame in found] == [("first", 4711), ("second", None), ("third", 4711)]
+    assert [record(frame).at is None for frame in found] == [False, True, False]
+    assert record(found[1]).priority is None
+    assert [(p.line, p.text) for p in block.problems] == [
+        (found[1].line_no, "_PID and PRIORITY and __REALTIME_TIMESTAMP of this entry cannot be: not read")
+    ]
+    block.frame(1)
+    assert len(block.problems) == 1
+
+
+def test_a_number_of_json_without_end_costs_its_entry(tmp_path: Path) -> None:
+    bare = as_json("second").replace('"4711"', "9" * 5000)
+    assert [frame.text for frame in frames_of(written(tmp_path, as_json("first") + bare + as_json("third")))] == ["first", "second", "third"]

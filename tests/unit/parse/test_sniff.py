@@ -8,7 +8,7 @@ import pytest
 
 from forensics.model import PartKind
 from forensics.parse import sniff
-from tests.unit.parse.framing import DATA, section_of, written
+from tests.unit.parse.framing import DATA, blocks_of, section_of, written
 
 K = PartKind
 
@@ -169,3 +169,18 @@ def test_a_bare_prompt_ends_an_empty_answer(tmp_path: Path) -> None:
     text = "$ journalctl -u llm.service | grep -i error\n$ \n"
     found = [(part.kind, part.command) for part in sniff.parts(written(tmp_path, text))]
     assert found == [(PartKind.EMPTY, "journalctl -u llm.service | grep -i error")]
+
+
+def test_lines_of_a_service_that_calls_itself_kernel_are_no_kernel_log(tmp_path: Path) -> None:
+    text = "May 09 10:15:51 h kernel[3977]: Out of memory: Killed process 1\n" * 20
+    assert kinds(text, tmp_path) == [K.JOURNAL_TEXT]
+    assert kinds(text.replace("[3977]", ""), tmp_path) == [K.KERNEL]
+
+
+@pytest.mark.parametrize("text", ["[" * 200_000, '{"a":' * 200_000, '{"a":1}\n{"a":' + "[" * 200_000])
+def test_brackets_without_end_are_text_and_said(text: str, tmp_path: Path) -> None:
+    section = written(tmp_path, text)
+    (part,) = sniff.parts(section)
+    assert part.kind is K.SERVER
+    assert [p.text.partition(":")[0] for p in part.problems] == ["brackets within brackets without end"]
+    assert part.problems == blocks_of(section)[0].problems

@@ -71,3 +71,9 @@ def test_secrets_and_undecodable_bytes_do_not_leave() -> None:
     dirty = Evidence(source="log", line=1, text="--api-key s3cr3t caf\udce9 \x1b[31m", role=None)
     document = stdlib_json.loads(json.render(dataclasses.replace(BARE, evidence=(dirty,))))
     assert document["evidence"][0]["text"] == "--api-key [masked] caf\\udce9 \x1b[31m"
+
+
+def test_a_span_that_is_no_number_is_null_and_not_broken_json() -> None:
+    d = dataclasses.replace(example.died(), took_s=float("nan"), died_after_s=float("inf"))
+    assert (json.as_dict(d)["took_s"], json.as_dict(d)["died_after_s"]) == (None, None)
+    json.render(d)
