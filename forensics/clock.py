@@ -79,7 +79,7 @@ def year_for(text: str, *, latest: float, zone_s: float | None = None) -> int:
 
     So the December lines of a log that ends in January are of the year before.
     """
-    year = time.gmtime(latest).tm_year
+    year = time.gmtime(min(max(latest, 0.0), _AFTER_LAST)).tm_year
     for candidate in range(year + 1, year - 9, -1):  # + 1: grace over New Year; - 8: to the last February 29th
         at = parse_stamp(text, year=candidate, zone_s=zone_s)
         if at is not None and at <= latest + DAY_S:

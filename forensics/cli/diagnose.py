@@ -32,9 +32,9 @@ A TARGET is one of:
   FOLDER                      saved files, or a capture saved with --save
   FILE…, -                    files and standard input, together one target
 
-Files are known by their content: journalctl (short, short-iso, json, export),
-systemctl status, show and is-active, kernel logs, a server's own output, a
-benchmark's output, several of them in one file.
+Files are known by their content: journalctl in any of its formats, systemctl
+status, show and is-active, kernel logs, a server's own output, a benchmark's
+output, several of them in one file. A pipe is a file: <(ssh gpu01 dmesg).
 
 \b
 Examples:

@@ -34,13 +34,16 @@ def frames(capture: Capture, prefixes: Sequence[str]) -> Iterator[Block]:
 
 def blocks(section: Section, part: Part, server: ServerPrefixes) -> Iterator[Block]:
     """The blocks of one part of a section."""
-    if part.problems:
-        yield Block(source=section.name, part=part.kind, first_line=part.first_line, data=b"", keys=[], problems=part.problems)
-    if part.kind is PartKind.JOURNAL_JSON:
-        if pretty.is_pretty(section, part):
-            yield from pretty.pretty_blocks(section, part, server)
-        else:
-            yield from journal.json_blocks(section, part, server, _in_order(section, part, max_line=journal.MAX_ENTRY_LINE))
+    problems = part.problems
+    spread = part.kind is PartKind.JOURNAL_JSON and pretty.is_pretty(section, part)
+    if (spread or part.kind is PartKind.JOURNAL_EXPORT) and turned.newest_first(section, part):
+        problems += (Problem(source=section.name, line=part.first_line, text=turned.NOT_TURNED),)
+    if problems:
+        yield Block(source=section.name, part=part.kind, first_line=part.first_line, data=b"", keys=[], problems=problems)
+    if spread:
+        yield from pretty.pretty_blocks(section, part, server)
+    elif part.kind is PartKind.JOURNAL_JSON:
+        yield from journal.json_blocks(section, part, server, _in_order(section, part, max_line=journal.MAX_ENTRY_LINE))
     elif part.kind is PartKind.JOURNAL_EXPORT:
         yield from export.export_blocks(section, part, server)
     elif part.kind in TEXT_KINDS or part.kind is PartKind.STATUS:

@@ -69,7 +69,7 @@ def pretty_blocks(section: Section, part: Part, server: ServerPrefixes) -> Itera
     reader = _Reader(section.name)
     batch: list[_Entry] = []
     size = 0
-    for entry in reader.entries(_lines(section, part)):
+    for entry in reader.entries(_lines(section, part, reader)):
         batch.append(entry)
         size += len(entry.raw)
         if size >= PIECE:
@@ -88,9 +88,10 @@ def _block(batch: list[_Entry], reader: _Reader, part: Part, unwrapper: Unwrappe
     )  # fmt: skip
 
 
-def _lines(section: Section, part: Part) -> Iterator[_Line]:
+def _lines(section: Section, part: Part, reader: _Reader) -> Iterator[_Line]:
     for piece in pieces(section.path, source=section.name, first_line=part.first_line, start=part.start, end=part.end, max_line=MAX_ENTRY_LINE):
         start = piece.start
+        reader.problems.extend(piece.problems)
         for number, text in enumerate(piece.data.removesuffix(b"\n").split(b"\n"), piece.line):
             yield _Line(text, number, start)
             start += len(text) + 1

@@ -17,12 +17,15 @@ MOST = 64 << 20  # bytes that are held to be turned round
 _LOOK = 1 << 16  # bytes of either end that are looked at
 _ANY_YEAR = 2000  # a leap year
 _STEP = 1 << 20
-_JSON_TIME = re.compile(rb'"__REALTIME_TIMESTAMP" ?: ?"(\d{1,20})"')
+_ENTRY_TIME = re.compile(
+    rb'"__REALTIME_TIMESTAMP" ?: ?"(\d{1,20})"|^__REALTIME_TIMESTAMP=(\d{1,20})$|;t=([0-9a-f]{1,16});x=[0-9a-f]{1,16}\]$'
+)  # json, export, verbose
 _REBOOT = b"-- Reboot --"
 
 TOO_LARGE = (
     "the newest line comes first (journalctl -r), and it is too large to be turned round: what came after what is not known; save it without -r"
 )
+NOT_TURNED = "the newest entry comes first (journalctl -r): what came after what is not known; save it without -r"
 TURNED = "the newest line comes first (journalctl -r): it was read from its end, and its lines are counted from there"
 
 
@@ -43,7 +46,7 @@ def newest_first(section: Section, part: Part) -> bool:
         head = stream.read(min(_LOOK, end - part.start))
         stream.seek(max(part.start, end - _LOOK))
         tail = stream.read(min(_LOOK, end - part.start))
-    of = _json_stamp if part.kind is PartKind.JOURNAL_JSON else _text_stamp
+    of = _entry_stamp if part.kind in (PartKind.JOURNAL_JSON, PartKind.JOURNAL_EXPORT) else _text_stamp
     first, last = _stamps(head, of), _stamps(tail, of)
     if not first or not last or not _fall(first):
         return False
@@ -84,9 +87,11 @@ def _text_stamp(line: bytes) -> _Stamp | None:
     return _Stamp(at, not clock.lacks_year(opened.stamp))
 
 
-def _json_stamp(line: bytes) -> _Stamp | None:
-    found = _JSON_TIME.search(line)
-    return _Stamp(float(found[1]), whole=True) if found else None
+def _entry_stamp(line: bytes) -> _Stamp | None:
+    found = _ENTRY_TIME.search(line)
+    if found is None:
+        return None
+    return _Stamp(float(int(found[3], 16) if found[3] else int(found[1] or found[2])), whole=True)
 
 
 def _fall(stamps: Sequence[_Stamp]) -> bool:

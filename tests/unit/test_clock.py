@@ -169,3 +169,7 @@ def test_the_last_second_of_the_calendar_and_a_span_without_end_are_written() ->
     assert clock.iso(253402300798.9996) == "9999-12-31T23:59:58.999Z"
     assert clock.span(1e308) == "1e+308s"
     assert clock.span(-1e308) == "-1e+308s"
+
+
+def test_a_time_that_no_calendar_holds_has_a_year_all_the_same() -> None:
+    assert clock.year_for("May 09 10:15:18", latest=1e308) == 9999

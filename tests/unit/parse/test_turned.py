@@ -68,3 +68,13 @@ def test_one_that_is_too_large_is_left_as_it_is_and_said(tmp_path: Path, monkeyp
     blocks = blocks_of(written(tmp_path, upside_down(DATA / "oom-memorymax.short.txt")))
     assert "Consumed" in blocks[0].frame(0).text
     assert [p.text for block in blocks for p in block.problems] == [turned.TOO_LARGE]
+
+
+@pytest.mark.parametrize("form", ["export", "json-pretty", "verbose"])
+def test_a_format_that_is_not_turned_is_said_to_be_newest_first(form: str, tmp_path: Path) -> None:
+    data = (DATA / f"oom-memorymax.{form}.txt").read_text()
+    begin = {"export": "__CURSOR=", "json-pretty": "{\n", "verbose": "Sun 2026"}[form]
+    entries = [begin + rest for rest in data.split(begin)[1:]]
+    blocks = blocks_of(written(tmp_path, "".join(reversed(entries))))
+    assert turned.NOT_TURNED in [p.text for block in blocks for p in block.problems]
+    assert sum(len(block.keys) for block in blocks) >= 27
