@@ -80,7 +80,7 @@ _SHAPE_HINT = re.compile(
 # All of these are matched on lower-case text: re skips fast over letters only where the case is plain. The counts of a
 # server (#token: 1234) are left out here, because every line has some.
 _CORE = (
-    # (such as "#token" with a number) are left out here, because every line has some.
+    r"(passwo?r?ds?|pass(?:phrases?|codes?)?|pwd|secret(?:[_-]?access)?(?:[_-]?key)?(?:[_-]?base)?s?|credentials?|creds?"
     r"|tokens?(?![\"']?[ \t]{0,4}:[ \t]{0,4}[0-9]{1,7}(?:[,\s]|$))|keys?|auth(?:orization)?|cookies?|sig(?:nature)?)"
 )
 _COLOUR = r"(?:\x1b\[[0-9;:]{0,16}m){0,2}"
