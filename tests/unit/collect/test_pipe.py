@@ -60,7 +60,7 @@ def test_a_pipe_of_the_shell_is_copied_and_may_be_empty() -> None:
         [section] = capture(f"/dev/fd/{read_end}").sections
         os.close(read_end)
         assert section.head() == text
-        assert time.monotonic() - began < 2
+        assert time.monotonic() - began < 20
 
 
 def test_a_pipe_that_nobody_writes_to_is_given_up(fifo: Path, tmp_path: Path) -> None:
