@@ -118,8 +118,8 @@ def _advice(rule: AdviceRule, captures: dict[str, str], known: KnownFacts) -> Ad
     direction = Direction(rule.direction) if rule.direction in {str(d) for d in Direction} else None
     text = filled(rule.text, captures, known)
     command = command_of(rule.command, captures, known)
-    if text is None and rule.text is not None and command is None:
-        return None
+    if (text is None and rule.text is not None) or (command is None and rule.command is not None):
+        return None  # half a step with a blank in it helps nobody
     if text is None:
         verb = {Direction.RAISE: "raise", Direction.LOWER: "lower"}.get(direction, "change") if direction else "change"
         if rule.flag is None and command is None:

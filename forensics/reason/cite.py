@@ -24,6 +24,7 @@ SYSTEMD_ENDS = (
     MarkKind.WATCHDOG,
     MarkKind.START_LIMIT,
     MarkKind.DEACTIVATED,
+    MarkKind.BOOT,
 )
 
 

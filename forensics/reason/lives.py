@@ -287,6 +287,8 @@ class Fold:
         """What systemd says beside starts and ends."""
         if kind is MarkKind.KILL_SENT and not captures.get("target"):
             return  # "Killing process …" is systemd cleaning up; only "on client request" is somebody
+        if kind is MarkKind.STOP_ASKED and draft.code is not None:
+            return  # systemd 219 says so at an automatic restart too: the process had ended before
         if kind in FLAGS:
             setattr(draft, FLAGS[kind], True)
         if kind is MarkKind.START_FAILED and draft.ended_at is None:

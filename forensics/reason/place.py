@@ -67,7 +67,8 @@ def story_of(
     lives = tuple(_finish(d, folded, profile, state, facts) for d in folded.lives)
     issue = life_at_issue(lives, facts, at=at, known_server=profile is not None)
     quoted = _quoted(folded.placed)
-    signals = tuple(s for p in folded.placed if (s := _signal(p, lives)) is not None and not _only_quoted(s, quoted))
+    heard = any(s.record.origin is Origin.SYSTEMD for s in facts.seen)
+    signals = tuple(s for p in folded.placed if (s := _signal(p, lives, systemd_heard=heard)) is not None and not _only_quoted(s, quoted))
     return Story(
         facts=facts,
         rules=rules,
@@ -298,7 +299,7 @@ def evidence(record: Record, rule: str | None = None, role: Role | None = None) 
     return Evidence(source=record.source, line=record.line_no, text=record.text[:KEPT_TEXT], at=record.at, rule=rule, role=role)
 
 
-def _signal(placed: Placed, lives: tuple[Life, ...]) -> Signal | None:
+def _signal(placed: Placed, lives: tuple[Life, ...], *, systemd_heard: bool) -> Signal | None:
     rule = placed.rule
     if rule is None:
         return None
@@ -313,7 +314,7 @@ def _signal(placed: Placed, lives: tuple[Life, ...]) -> Signal | None:
             certain = False
         elif not _fits(phase, rule):
             return None
-    if rule.where and not _where(rule, placed, life):
+    if rule.where and not _where(rule, placed, life, systemd_heard=systemd_heard):
         return None
     return Signal(
         rule=rule.id,
@@ -352,7 +353,7 @@ def _fits(phase: Phase, rule: Rule) -> bool:
     return phase in (Phase.READY, Phase.SERVING) and bool({Phase.READY, Phase.SERVING} & set(rule.only_in))
 
 
-def _where(rule: Rule, placed: Placed, life: Life) -> bool:
+def _where(rule: Rule, placed: Placed, life: Life, *, systemd_heard: bool) -> bool:
     """``where`` joins a line with facts of its own life; unknown passes, only a contradiction blocks."""
     from forensics.ruleset import condition
 
@@ -364,9 +365,13 @@ def _where(rule: Rule, placed: Placed, life: Life) -> bool:
             return int(value) if value is not None and re.fullmatch(r"-?\d+", value) else value
         if name == "life.pids":
             return set(life.pids) or None
-        if name == "life.ready":
-            return life.ready or None
-        return None
+        facts = {
+            "life.ready": life.ready or None,
+            "life.alive": life.alive,
+            "life.served": life.served or None,
+            "evidence.systemd_lines": int(systemd_heard),
+        }
+        return facts.get(name)
 
     assert rule.where is not None
     return condition.parse(rule.where).evaluate(lookup) is not False

@@ -65,7 +65,8 @@ def decide(story: Story, signals: Sequence[Signal]) -> Verdict:
     mine = [s for s in signals if s.life == story.issue.index and s.cause is not None and not foreign(story, s)]
     roots = ranked(story, [s for s in mine if s.role is Role.ROOT and _can_explain(story, s)])
     certain = [s for s in roots if firm(story, s) is not Status.POSSIBLE]
-    healthy = [s for s in mine if s.cause is Cause.HEALTHY and s.certain]
+    dying = any(not survived(story, s) for s in story.of_issue(Role.CASCADE))
+    healthy = [s for s in mine if s.cause is Cause.HEALTHY and s.certain and not dying]
     # a loop is the history of the unit: no reason against a life that became ready and stays
     stands = story.issue.alive is True or (story.issue.ready and story.issue.end.kind is EndKind.NONE)
     stopped = story.issue.end.kind is EndKind.STOPPED or (story.issue.stop_asked and story.issue.alive is not True)

@@ -31,6 +31,7 @@ unit.near_miss           bool    -      the unit asked for does not exist and a 
 unit.load_state          text    -      loaded, not-found, masked, bad-setting, error
 unit.active_state        text    -      active, inactive, failed, activating, deactivating, reloading
 unit.sub_state           text    -      running, dead, failed, auto-restart, start, …
+unit.condition_met       bool    -      false where systemd says that a Condition= or Assert= of the unit did not hold
 unit.result              text    -      systemd's word for the last end: success, exit-code, signal, core-dump, oom-kill, timeout, watchdog, …
 unit.restarts            number  count  restarts that systemd has counted
 unit.main_code           text    -      exited, killed or dumped
