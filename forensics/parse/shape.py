@@ -13,7 +13,8 @@ _STATES = "active|inactive|failed|activating|deactivating|reloading|refreshing|m
 _UNIT = r"[\w:.\\@-]{1,250}\.(?:service|socket|target|timer|slice|scope|mount|path|device|swap|automount)"
 STATE_WORD = re.compile(rf"(?:{_STATES})\s*")
 
-STATUS_HEAD = re.compile(rf"(?:[^\w\s]|[x*])\s+{_UNIT}(?: - .*)?\s*$")
+# a paste may have lost the bullet; then the description must be there
+STATUS_HEAD = re.compile(rf"(?:(?:[^\w\s]|[x*])\s+{_UNIT}(?: - .*)?|{_UNIT} - \S.*)\s*$")
 STATUS_LOADED = re.compile(r"\s{1,8}Loaded: (?:loaded|not-found|masked|error|bad-setting|bad)\b")
 STATUS_KEY = re.compile(r"\s{1,14}(?:Loaded|Drop-In|Transient|Active|Duration|Invocation|Docs|Process|Main PID|Cntrl PID|Status|Error|Tasks|Memory|CPU|CGroup|Condition|Assert"
                         r"|IP|IO|Triggers|TriggeredBy|FD Store|Follows|Where|What|Listen|Until|Since|Trigger|TriggerLimit|Accepted|Device): ?")  # fmt: skip
