@@ -105,8 +105,8 @@ def _phase(life: Life, verdict: Verdict) -> Phase | None:
     signal = verdict.signals[0] if verdict.signals else None
     phase = signal.phase if signal is not None and verdict.by in ("root", "mechanism") else None
     phase = phase or life.phase or MEANT.get(verdict.cause)
-    if phase is Phase.READY and verdict.cause in (Cause.GPU_OOM_RUNTIME, Cause.MASK_CORRUPTION):
-        return Phase.SERVING  # the request that broke it is what it served
+    if phase in (Phase.READY, Phase.STOPPING) and MEANT.get(verdict.cause) is Phase.SERVING:
+        return Phase.SERVING  # the request that broke it is what it served, also where the server was stopped later
     return phase
 
 

@@ -43,6 +43,7 @@ class Judged:
     wanted: str
     quotes: tuple[int, int]  # cited, wanted
     direction: bool
+    phase: bool
     firm: bool
 
 
@@ -73,5 +74,6 @@ def judge(folder: Path, work: Path) -> Judged:
         wanted=expect["cause"],
         quotes=(sum(q in cited for q in quotes), len(quotes)),
         direction=expect.get("direction") in (None, found["direction"]),
+        phase=expect.get("phase") in (None, found["phase"]),
         firm=status in ("established", "supported"),
     )

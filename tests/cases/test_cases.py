@@ -1,7 +1,8 @@
 """The cases as a whole: how often the answer is right, and how sure it may be. Prints the calibration of each status.
 
 ``given`` are failures that people reported; ``made`` were written from the wordings of each software for what the given ones lack (near misses, hostile
-text, other versions, other services). Their answers were decided before the program was run on them.
+text, other versions, other services) or shortened from other public reports. Their answers were decided before the program was run on them, but rules have
+been mended with both since: they keep what was won, and do not foretell how often the next report is answered right.
 """
 
 from __future__ import annotations
@@ -44,6 +45,14 @@ def test_nineteen_of_twenty_are_right_and_most_of_them_firmly(judged: Sequence[J
 
 def test_the_direction_of_the_memory_fraction_is_right(judged: Sequence[Judged]) -> None:
     assert [j.id for j in judged if j.verdict == "right" and not j.direction] == []
+
+
+def test_the_phase_is_right(judged: Sequence[Judged]) -> None:
+    assert sum(j.phase for j in judged) >= 0.85 * len(judged), [j.id for j in judged if not j.phase]
+
+
+def test_a_server_that_was_stopped_later_was_overloaded_while_it_served(tmp_path: Path) -> None:
+    assert judge(HERE / "given/made-sglang-queue-full", tmp_path).phase
 
 
 def test_the_lines_that_matter_are_cited(judged: Sequence[Judged]) -> None:
