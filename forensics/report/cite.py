@@ -13,6 +13,7 @@ from forensics import clock
 from forensics.model import Advice, ClientView, Diagnosis, Direction, End, EndBy, EndKind, Evidence, Life, Phase, PhaseSpan
 
 ELLIPSIS = "…"
+NO_ZONE = "a time whose line names no zone is taken as UTC"
 
 
 def washed(diagnosis: Diagnosis, wash: Callable[[str], str]) -> Diagnosis:

@@ -185,4 +185,5 @@ def _actions(d: Diagnosis) -> list[str]:
 
 
 def _gaps(d: Diagnosis) -> list[str]:
-    return [f"- {escaped(name)}: {_GAPS[coverage]}" for name, coverage in d.coverage.items() if coverage in _GAPS]
+    rows = [f"- {escaped(name)}: {_GAPS[coverage]}" for name, coverage in d.coverage.items() if coverage in _GAPS]
+    return [*rows, f"- time zone: {cite.NO_ZONE}"] if Coverage.GIVEN in d.coverage.values() else rows

@@ -323,6 +323,8 @@ def _candidates(d: Diagnosis, width: int) -> list[str]:
 def _gaps(d: Diagnosis, width: int) -> list[str]:
     own = _own(d)
     rows = [(what, ", ".join(name for name, coverage in d.coverage.items() if coverage is kind)) for kind, what in _GAPS.items()]
+    if Coverage.GIVEN in d.coverage.values():
+        rows.append(("time zone", cite.NO_ZONE))
     rows += [("not known", what) for what in (own.missing if own else ())]
     room = width - len(_INDENT) - max(map(len, [what for what, named in rows if named]), default=0) - 2
     return _table([[what, "\n".join(cite.wrapped(named, room))] for what, named in rows if named])

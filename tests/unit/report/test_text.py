@@ -142,7 +142,9 @@ def test_gaps_are_gathered_by_kind() -> None:
         "show": Coverage.READ,
     }
     report = text.render(dataclasses.replace(BARE, coverage=coverage))
-    assert report.endswith("GAPS IN THE EVIDENCE\n  not collected    kernel, gpu\n  as it was saved  journal, status\n")
+    assert report.endswith(
+        "GAPS IN THE EVIDENCE\n  not collected    kernel, gpu\n  as it was saved  journal, status\n  time zone        a time whose line names no zone is taken as UTC\n"
+    )
 
 
 def test_a_command_that_two_actions_share_is_shown_once() -> None:
