@@ -149,11 +149,11 @@ def snake(label: str) -> str:
 
 def number_of(value: object) -> float | None:
     """A finite number, from JSON or from text with thousands separators; a bool is none."""
-    if isinstance(value, bool) or value is None:
+    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
         return None
     try:
-        number = float(value.replace(",", "")) if isinstance(value, str) else float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError, OverflowError):
+        number = float(value.replace(",", "") if isinstance(value, str) else value)
+    except (ValueError, OverflowError):
         return None
     return number if math.isfinite(number) else None
 

@@ -300,6 +300,9 @@ class Fold:
             if draft.by_systemd and not draft.active and kind is MarkKind.STARTED:
                 draft.active = True  # "Starting …" came before
                 return
+            since = record.at - draft.started_at if record.at is not None and draft.started_at is not None else None
+            if draft.active and kind is MarkKind.STARTING and since is not None and 0 <= since <= 1 and not draft.pids:
+                return  # systemd 219 writes both lines within a moment, at times the wrong way round
             if not draft.by_systemd and (draft.started_at is None or record.at is None or 0 <= record.at - draft.started_at <= 2):
                 # its first lines can precede "Started" in the journal
                 draft.by_systemd, draft.active = True, kind is MarkKind.STARTED
@@ -405,6 +408,8 @@ def end_of(
         return EndKind.TIMEOUT, EndBy.SYSTEMD, signal, status
     if draft.stop_asked and draft.over:
         return EndKind.STOPPED, EndBy.OPERATOR, signal, status
+    if signal in ("SIGTERM", "SIGINT") and draft.stopped and not draft.result and not cascades:
+        return EndKind.STOPPED, EndBy.OPERATOR, signal, status  # of a stop job: at a restart "Stopped" comes after the end, and does not count
     if signal is not None:
         return EndKind.SIGNAL, _killer(draft, signal, self_kill_signal, kernel_killed, cascades), signal, None
     if status is not None:

@@ -104,7 +104,8 @@ def _profile(rules: RuleSet, facts: Facts, state: UnitState | None) -> Profile |
     # different wordings count, not repetitions: an access line that a thousand requests wrote says one thing
     own = Counter(known[i] for i in set().union(*alone))
     shared = Counter(known[i] for i in set().union(*by_line.values()))
-    best = max(own, key=lambda n: (own[n], shared[n]), default=None)
+    named = [p.name for p in rules.profiles if p.name in own]  # in their order: a tie is the same each time
+    best = max(named, key=lambda n: (own[n], shared[n]), default=None)
     return rules.profile(best)  # None where all that was said is said by any server of that HTTP library
 
 
