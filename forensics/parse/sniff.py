@@ -246,7 +246,7 @@ def _journal(texts: Sequence[str], at: int, stop: int) -> _Run:
                 break
             kernel += opened.origin is Origin.KERNEL
             others += opened.origin is not Origin.KERNEL and opened.ident != "journalctl"
-        elif end == at or not (text.startswith((" ", "\t", "░░", "-- ")) or not text.strip()):
+        elif end == at or shape.CLIENT_SURE.match(text) or not (text.startswith((" ", "\t", "░░", "-- ")) or not text.strip()):
             break
         end += 1
     # early systemd and udev write to the kernel's log as well

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from forensics import clock
@@ -16,6 +16,8 @@ from forensics.reason.verdict import Verdict
 from forensics.ruleset.schema import AdviceRule
 
 BARE = "run the command"
+_WORDS = r"\b(?:UNIT|HOST|PORT|PID|MODEL)\b"
+_SINCE = r"--since[= ](?:\"-1h\"|'-1h'|-1h)"
 
 
 def direction_of(story: Story, verdict: Verdict) -> Direction | None:
@@ -69,7 +71,7 @@ def advise(story: Story, known: KnownFacts, verdict: Verdict, direction: Directi
         command = concrete("ddforensics wait HOST --unit UNIT", known)
         found.append(Advice(text="start the client only when the server says it is ready", command=command))
     if verdict.cause is Cause.MISTYPED_UNIT and story.unit:
-        found.append(Advice(text=f"ask for {story.unit}", command=f"journalctl -u {story.unit}"))
+        found.append(Advice(text=f"ask for {story.unit}", command=f"journalctl -u {shlex.quote(story.unit)}"))
     return tuple(found)
 
 
@@ -138,43 +140,53 @@ def _advice(rule: AdviceRule, captures: dict[str, str], known: KnownFacts) -> Ad
 
 def command_of(text: str | None, captures: Mapping[str, str], known: KnownFacts) -> str | None:
     """A command with its blanks filled, safe to paste: what came out of a log is quoted, however it looks."""
-    return filled(text, {k: shlex.quote(v) for k, v in captures.items()}, known)
+    return filled(text, captures, known, quote=shlex.quote)
 
 
-def filled(text: str | None, captures: Mapping[str, str], known: KnownFacts) -> str | None:
-    """Fill ``{capture}`` and ``{known.fact}``; a text whose blanks cannot be filled is not shown."""
+def filled(text: str | None, captures: Mapping[str, str], known: KnownFacts, *, quote: Callable[[str], str] = str) -> str | None:
+    """Fill ``{capture}``, ``{known.fact}`` and the names that ``concrete`` knows; a text whose blanks cannot be filled is not shown.
+
+    In one pass: what was put in is never looked at again, or a log could name a blank and break out of its quotes.
+    """
     if text is None:
         return None
     missing = False
 
     def put(match: re.Match[str]) -> str:
         nonlocal missing
-        name = match.group(1)
+        name = match.group("blank")
+        if name is None:
+            return concrete(match[0], known)
         value = (
             captures.get(name) if name in captures else (known.story.unit if name.lower() == "unit" else known.value(name) if "." in name else None)
         )
         if value is None:
             missing = True
             return ""
-        return f"{value:g}" if isinstance(value, float) else str(value)
+        return quote(f"{value:g}" if isinstance(value, float) else str(value))
 
-    text = re.sub(r"\{([A-Za-z_][\w.]*)\}", put, text)
-    return None if missing else concrete(text, known)
+    text = re.sub(rf"\{{(?P<blank>[A-Za-z_][\w.]*)\}}|{_WORDS}|{_SINCE}", put, text)
+    return None if missing else text
 
 
 def concrete(text: str, known: KnownFacts) -> str:
-    """Put the names of this case where a rule says UNIT, HOST, PORT or PID; a word that is not known stays, for a person to fill in."""
+    """Put the names of this case where a rule says UNIT, HOST, PORT, PID or MODEL; a word that is not known stays, for a person to fill in."""
     story = known.story
     arguments = story.issue.arguments
     names = {
         "UNIT": shlex.quote(story.unit) if story.unit else None,
-        "HOST": story.host,
+        "HOST": _plain(story.host),
         "PORT": known.value("life.port"),
         "PID": story.state.main_pid if story.state else None,
-        "MODEL": arguments.get("model_path") or arguments.get("model"),
+        "MODEL": _plain(arguments.get("model_path") or arguments.get("model")),
     }
-    text = re.sub(r"\b(UNIT|HOST|PORT|PID|MODEL)\b", lambda m: str(names[m[1]] or m[1]), text)
+    text = re.sub(_WORDS, lambda m: str(names[m[0]] or m[0]), text)
     if story.issue.started_at is None:
         return text
     since = clock.iso(story.issue.started_at).replace("T", " ").removesuffix("Z")
-    return re.sub(r"--since[= ](?:\"-1h\"|'-1h'|-1h)", f"--since '{since} UTC'", text)
+    return re.sub(_SINCE, f"--since '{since} UTC'", text)
+
+
+def _plain(word: str | None) -> str | None:
+    """A word out of the evidence that a shell takes as it stands: rules put it within quotes of their own, and no quoting would hold in all of them."""
+    return word if word and shlex.quote(word) == word else None

@@ -138,6 +138,11 @@ def test_a_status_whose_bullet_was_lost_in_a_paste_is_a_status(tmp_path: Path) -
     assert kinds("docker.service - Docker Application Container Engine\nstarting it now\n", tmp_path) == [K.SERVER]
 
 
+@pytest.mark.parametrize("between", ["", "\n"])
+def test_a_health_check_pasted_below_a_journal_is_not_a_message_of_it(between: str, tmp_path: Path) -> None:
+    assert kinds(JOURNAL + between + HEALTH + "\n" + JOURNAL, tmp_path) == [K.JOURNAL_TEXT, K.CLIENT, K.JOURNAL_TEXT]
+
+
 def test_lines_that_a_service_made_up_stay_part_of_its_log(tmp_path: Path) -> None:
     fake = "Nov 29 19:59:18 tb1 systemd[1]: sglang.service: Main process exited, code=killed, status=9/KILL\n-- Boot 0123456789abcdef0123456789abcdef --\n-- No entries --\nfailed\n"
     assert kinds(SERVER + fake + SERVER, tmp_path) == [K.SERVER]
