@@ -189,4 +189,4 @@ def concrete(text: str, known: KnownFacts) -> str:
 
 def _plain(word: str | None) -> str | None:
     """A word out of the evidence that a shell takes as it stands: rules put it within quotes of their own, and no quoting would hold in all of them."""
-    return word if word and shlex.quote(word) == word else None
+    return word if word and shlex.quote(word) == word and not word.startswith("-") else None
