@@ -6,14 +6,31 @@ import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from forensics import clock, units
 from forensics.errors import TargetError
-from forensics.model import Capture, Cause, Coverage, Diagnosis, Facts, Health, MarkKind, PartKind, Pick, Section, Status, TargetKind, UnitState
+from forensics.model import (
+    Capture,
+    Cause,
+    Coverage,
+    Diagnosis,
+    Facts,
+    Health,
+    MarkKind,
+    PartKind,
+    Pick,
+    Section,
+    Status,
+    Target,
+    TargetKind,
+    UnitState,
+)
 
 if TYPE_CHECKING:
+    from forensics.collect.process import Start
     from forensics.collect.session import Limits, Session
     from forensics.ruleset.schema import Endpoint, Profile, RuleSet
 
@@ -30,42 +47,60 @@ def diagnose(
     bench_window: tuple[float, float] | None = None,
     save: Path | None = None,
     ssh_config: Path | None = None,
+    sudo: bool = False,
     limits: Limits | None = None,
     progress: Progress | None = None,
 ) -> list[Diagnosis]:
-    """Look at targets and say what is wrong: one Diagnosis each (several for a host where several units could be meant).
+    """Look at targets, several hosts at the same time, and say what is wrong: one Diagnosis each, in their order (several for a host where several
+    units could be meant).
 
     ``since`` is epoch seconds or what a person types ("-2h"). ``bench_window`` says when (first and last error, epoch seconds of this machine) the
-    output in ``bench`` was written, where its lines have no times of their own. Raises TargetError where nothing could be seen at all.
+    output in ``bench`` was written, where its lines have no times of their own. ``sudo``: see ``collect.open_target``. Raises TargetError where
+    nothing could be seen at all.
     """
     from forensics import collect, ruleset
 
     say = progress or (lambda text: None)
-    rules = ruleset.load()
     words = [target_words] if isinstance(target_words, str) else list(target_words)
     after = clock.parse_typed(since, now=time.time()) if isinstance(since, str) else since
     targets = collect.parse_targets(words)
-    found: list[Diagnosis] = []
-    for target in targets:
+    loading = cache(ruleset.load)
+
+    def one(target: Target, run: Start) -> list[Diagnosis]:
         say(f"{target.name}: connecting" if target.kind is TargetKind.SSH else f"{target.name}: reading")
-        try:
-            with collect.open_target(target, since=after, limits=limits or collect.Limits(), ssh_config=ssh_config) as session:
-                captures = [with_bench(c, bench, window=bench_window) for c in look(session, rules, unit=unit, since=after, progress=say)]
-                if save is not None:
-                    collect.bundle.save(captures[0], save if len(targets) == 1 else save / re.sub(r"[^\w.@-]+", "_", target.name))
-                say(f"{target.name}: reasoning")
-                found.extend(diagnose_capture(c, rules, unit=unit) for c in captures)
-                session.discard()
-        except TargetError as error:
-            if len(targets) == 1:
-                raise
-            found.append(unseen(target.name, error))  # the others are still worth their answers
-    return found
+        with collect.open_target(target, since=after, limits=limits, run=run, ssh_config=ssh_config, sudo=sudo) as session:
+            rules = loading()  # while the connection is made
+            captures = [with_bench(c, bench, window=bench_window) for c in look(session, rules, unit=unit, since=after, progress=say)]
+            if save is not None:
+                collect.bundle.save(captures[0], save if len(targets) == 1 else save / re.sub(r"[^\w.@-]+", "_", target.name))
+            say(f"{target.name}: reasoning")
+            found = [diagnose_capture(c, rules, unit=unit) for c in captures]
+            session.discard()
+        return found
+
+    if len(targets) == 1:
+        return one(targets[0], collect.start_process)
+    loading()  # once, before there are threads
+    answers = collect.side_by_side(targets, one)
+    # what could not be looked at is said; the others are still worth their answers
+    return [d for target, got in zip(targets, answers, strict=True) for d in ([unseen(target.name, got)] if isinstance(got, TargetError) else got)]
 
 
 def unseen(name: str, error: TargetError) -> Diagnosis:
     """The answer for a target, one of several, that could not be looked at."""
     return Diagnosis(target=name, headline=str(error), health=Health.UNKNOWN, cause=Cause.EVIDENCE_MISSING, status=Status.ESTABLISHED)
+
+
+def script_of(*, unit: str | None = None, since: str | float | None = None, sudo: bool = False) -> str:
+    """What a host would be sent, in all its rounds: nothing else ever runs there."""
+    from forensics import ruleset
+    from forensics.collect.shown import shown
+
+    after = clock.parse_typed(since, now=time.time()) if isinstance(since, str) else since
+    profiles = ruleset.load().profiles
+    endpoints = {(e.path, e.limit_s): e for p in profiles for e in p.endpoints}
+    ports = sorted({p.port for p in profiles if p.port})
+    return shown(unit, ports=ports, endpoints=tuple(endpoints.values()), since=after, sudo=sudo)
 
 
 def look(session: Session, rules: RuleSet, *, unit: str | None, since: float | None, progress: Progress) -> list[Capture]:

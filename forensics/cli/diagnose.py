@@ -66,6 +66,10 @@ Exit codes (several targets: the worst, in the order 3 5 1 4 0):
 @click.option("--format", "form", type=click.Choice(FORMATS), help="Default: text, or by the suffix of -o. JSON is one object a line.")
 @click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write the report there instead of to standard output.")
 @click.option("--save", type=click.Path(file_okay=False, path_type=Path), metavar="FOLDER", help="Keep what was collected, to diagnose again.")
+@click.option(
+    "--sudo", is_flag=True, help="On the host, read with sudo -n what root may see; where that is refused it is said, and the rest is read."
+)
+@click.option("--show-script", is_flag=True, help="Print what would run on a host, and look at nothing.")
 @click.option("-F", "--ssh-config", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="As ssh -F.")
 @click.option("--color", type=click.Choice(("auto", "always", "never")), default="auto", help="Default: on a terminal, unless NO_COLOR is set.")
 @click.option("--width", type=click.IntRange(min=60), metavar="N", help="Columns of the text. Default: the terminal's.")
@@ -80,6 +84,8 @@ def command(
     form: str | None,
     output: Path | None,
     save: Path | None,
+    sudo: bool,
+    show_script: bool,
     ssh_config: Path | None,
     color: str,
     width: int | None,
@@ -89,12 +95,17 @@ def command(
 
     Nothing on the host is changed. One ssh connection is made, with your own ssh.
     """
+    if show_script:
+        from forensics.api import script_of
+
+        screen.write(script_of(unit=unit, since=since, sudo=sudo), output)
+        return
     expect_no_missing_sample(targets)
     form = form or form_of(output)
     api = pipeline(ctx)
     try:
         with screen.Progress(sys.stderr, lines=verbose) as progress:
-            found = api.diagnose(targets, unit=unit, since=since, bench=benches, save=save, ssh_config=ssh_config, progress=progress)
+            found = api.diagnose(targets, unit=unit, since=since, bench=benches, save=save, ssh_config=ssh_config, sudo=sudo, progress=progress)
     except TargetError as error:
         raise hinting_at_sample(error, targets) from error
     colored = screen.color(color, sys.stdout) and output is None

@@ -3,8 +3,23 @@
 from forensics.collect import bundle, plan
 from forensics.collect.bundle import load, save
 from forensics.collect.opening import open_target
+from forensics.collect.process import start_process
 from forensics.collect.question import Question
 from forensics.collect.session import Limits, Session, capture_from
 from forensics.collect.targets import parse_targets
+from forensics.collect.together import side_by_side
 
-__all__ = ["Limits", "Question", "Session", "bundle", "capture_from", "load", "open_target", "parse_targets", "plan", "save"]
+__all__ = [
+    "Limits",
+    "Question",
+    "Session",
+    "bundle",
+    "capture_from",
+    "load",
+    "open_target",
+    "parse_targets",
+    "plan",
+    "save",
+    "side_by_side",
+    "start_process",
+]

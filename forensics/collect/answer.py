@@ -6,7 +6,7 @@ import re
 import time
 from pathlib import Path
 
-from forensics.collect import order, script
+from forensics.collect import order, packed, script
 from forensics.collect.question import Question
 from forensics.model import Coverage, Section
 
@@ -24,34 +24,49 @@ _ESCAPE = re.compile(r"\x1b\[[0-9;]*m")  # journalctl of systemd 247 colours its
 
 
 class Answer:
-    """The bytes of one question go to ``path``; at most ``max_bytes`` of them."""
+    """The bytes of one question go to ``path``, unpacked; at most ``max_bytes`` of them."""
 
-    def __init__(self, question: Question, path: Path) -> None:
+    def __init__(self, question: Question, path: Path, *, encoding: str = packed.PLAIN) -> None:
         self.question = question
         self.path = path
         self.began = time.monotonic()
         self.took_s: float | None = None
         self.exit_code: int | None = None
+        self.broken = ""
         self._room = question.max_bytes + (1 if question.keep_end else 0)
         self._lost = 0
         self._file = path.open("wb")
+        self._unpack: packed.Unpacker | None = None
+        try:
+            self._unpack = packed.unpacker(encoding)
+        except packed.BrokenError as error:
+            self.broken = str(error)
 
     def write(self, piece: bytes) -> None:
-        """Add what has arrived; what is over the limit is counted and thrown away."""
-        part = piece[: self._room]
-        self._file.write(part)
-        self._room -= len(part)
-        self._lost += len(piece) - len(part)
+        """Add what has arrived; what is over the limit is counted and thrown away, what cannot be unpacked is lost and said."""
+        if self._unpack is None:
+            return
+        try:
+            for data in self._unpack.feed(piece):
+                part = data[: self._room]
+                self._file.write(part)
+                self._room -= len(part)
+                self._lost += len(data) - len(part)
+                if self._lost:  # no more of it is wanted, and what is packed may be without end
+                    self._unpack = None
+                    return
+        except packed.BrokenError as error:
+            self.broken, self._unpack = f"it arrived damaged: {error}", None
 
     @property
     def full(self) -> bool:
         """Whether there was more than may be kept."""
         return self._lost > 0
 
-    def end(self, exit_code: int) -> None:
-        """The whole answer is there."""
+    def end(self, exit_code: int, took_s: float | None = None) -> None:
+        """The whole answer is there. ``took_s`` is the host's word for how long the command ran; else it is as long as we have listened."""
         self.exit_code = exit_code
-        self.took_s = round(time.monotonic() - self.began, 3)
+        self.took_s = round(time.monotonic() - self.began, 3) if took_s is None else took_s
         self._file.close()
 
     def close(self) -> None:
@@ -80,7 +95,9 @@ class Answer:
         if stopped:
             why = "the connection ended before it did" if self.exit_code is None else f"it was stopped after {self.question.limit_s:g} s"
             stderr = f"{why}\n{stderr}"
-        stderr = _ESCAPE.sub("", stderr)
+        if self.broken:
+            stderr, lost = f"{self.broken}\n{stderr}", True
+        stderr = _ESCAPE.sub("", stderr).strip("\n")
         return Section(
             name=self.question.name, path=self.path, argv=self.question.argv, exit_code=self.exit_code, took_s=self.took_s,
             cut=-1 if lost or stopped else 0, coverage=coverage(self._worth(), self.exit_code, stderr, lost=lost or stopped),

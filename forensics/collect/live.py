@@ -25,6 +25,15 @@ _MOST_S = 253370764800.0  # the year 9999 begins: what is more is no time, nor i
 _OF_SSH = re.compile(
     r"(?:ssh: |client_loop: |Connection to |Connection (?:reset|closed) by |Timeout, server |Read from remote host |Write failed: |packet_write_|Received disconnect |Disconnected from |mux_client_)"
 )
+
+
+def _refused(said: str) -> str:
+    programs, _, why = said.removeprefix("only").partition(":")
+    allowed = " and ".join(programs.split())
+    what = "nothing was read with more rights than the account has" if allowed == "nothing" else f"only {allowed} could be run with it"
+    return f"sudo refused to run without a password ({why.strip() or 'it did not say why'}): {what}"
+
+
 Explain = Callable[[int | None, str, str], ForensicsError]  # exit code, what stderr said, what stood before the first frame
 
 
@@ -44,6 +53,8 @@ class LiveSession:
         run: Start,
         clock: Callable[[], float],
         explain: Explain,
+        pack: bool = False,
+        sudo: bool = False,
     ) -> None:
         self.target = target
         self.at: float | None = None
@@ -53,12 +64,14 @@ class LiveSession:
         self.problems: list[Problem] = []
         self._limits, self._clock, self._explain, self._spool = limits, clock, explain, spool
         self._word = secrets.token_hex(16)
-        self._out = wire.FrameReader(self._word, self._on_out)
-        self._err = wire.FrameReader(self._word, self._on_err)
-        self._stderr: dict[str, bytearray] = {}
+        self._frames = wire.FrameReader(self._word, self._on_answer, self._on_said)
+        self._said: dict[str, bytearray] = {}
+        self._stderr = bytearray()  # of the connection itself, and of the shell over there
         self._before = bytearray()
+        self._codes: dict[str, int] = {}
         self._answers: dict[str, Answer] = {}
         self._questions: dict[str, Question] = {}
+        self._pack, self._sudo = pack, sudo
         self._round = 0
         self._dead = False
         self._began = time.monotonic()
@@ -80,12 +93,12 @@ class LiveSession:
 
     def _ask(self, questions: Sequence[Question]) -> list[Section]:
         self._questions = {q.name: q for q in questions}
-        self._answers = {}
-        self._stderr = {"": self._stderr.get("", bytearray())}
+        self._answers, self._said, self._codes = {}, {}, {}
         if not self._dead and questions:
             self._round += 1
             text = script.round_script(self._round, questions)
-            self._pipes.send(((script.first_line(self._word) if self._round == 1 else "") + text).encode())
+            first = script.first_line(self._word, pack=self._pack, sudo=self._sudo) if self._round == 1 else ""
+            self._pipes.send((first + text).encode())
             try:
                 self._listen()
             finally:
@@ -113,54 +126,53 @@ class LiveSession:
             self.discard()
 
     def _listen(self) -> None:
-        """Read until both streams have said that the round is done, the process ends, or it has been silent for too long."""
-        open_streams, heard = {OUT, ERR}, time.monotonic()
-        waiting = {OUT, ERR}
-        while waiting:
-            wait_s = self._patience(waiting, heard)
+        """Read until the round is done, the process ends, or it has been silent for too long."""
+        open_streams, heard, done = {OUT, ERR}, time.monotonic(), False
+        while not done and OUT in open_streams:
+            wait_s = self._patience(heard)
             if wait_s <= 0:
-                if OUT in waiting:
-                    self._give_up()
-                    return
-                break
+                self._give_up()
+                return
             for stream, data in self._pipes.receive(wait_s):
                 if not data:
                     open_streams.discard(stream)
-                    waiting.discard(stream)
-                    continue
-                if stream == OUT:
+                elif stream == ERR:
+                    self._stderr += data
+                    del self._stderr[:-STDERR_BYTES]
+                else:
                     heard = time.monotonic()
-                if self._take(stream, data):
-                    waiting.discard(stream)
-        if OUT not in open_streams:
+                    done = self._take(data) or done
+        if not done:
             self._lost()
 
-    def _take(self, stream: str, data: bytes) -> bool:
-        reader = self._out if stream == OUT else self._err
+    def _take(self, data: bytes) -> bool:
         done = False
-        for event in reader.feed(data):
-            done = done or (isinstance(event, wire.Done) and event.round == self._round)
-            if stream == OUT and isinstance(event, wire.Begin):
-                self._answer(event.name)
-            elif stream == OUT and isinstance(event, wire.End) and (answer := self._answers.get(event.name)):
-                answer.end(event.exit_code)
-                if answer.question.part is PartKind.CLOCK:
-                    self._read_clock(answer)
+        for event in self._frames.feed(data):
+            match event:
+                case wire.Begin(name, encoding):
+                    self._open(name, encoding)
+                case wire.Code(name, exit_code):
+                    self._codes[name] = exit_code
+                case wire.End(name, took_s) if answer := self._answers.get(name):
+                    answer.end(self._codes.get(name, script.TIMED_OUT), took_s)
+                    if answer.question.part is PartKind.CLOCK:
+                        self._read_clock(answer)
+                case wire.Done(number):
+                    done = done or number == self._round
+        if done:
+            for answer in self._answers.values():
+                if answer.exit_code is None:  # its lane was left behind
+                    answer.end(script.TIMED_OUT)
         return done
 
-    def _patience(self, waiting: set[str], heard: float) -> float:
+    def _patience(self, heard: float) -> float:
         """How many seconds of silence are still to be borne."""
         now, limits = time.monotonic(), self._limits
         left = self._began + limits.total_s - now
-        if OUT not in waiting:
-            return min(left, heard + 1.0 - now)  # only the end of stderr is missing
-        answer = self._answers.get(self._out.open)
         if not self._answers and self._round == 1:
             quiet = limits.connect_s + limits.answer_s
-        elif answer is not None:
-            quiet = answer.question.limit_s + limits.grace_s
         else:
-            quiet = max((q.limit_s for q in self._questions.values()), default=0.0) + limits.grace_s
+            quiet = script.silence_s(tuple(self._questions.values())) + limits.grace_s
         return min(left, heard + quiet - now)
 
     def _give_up(self) -> None:
@@ -168,56 +180,51 @@ class LiveSession:
         waited = time.monotonic() - self._began
         if not self._answers and self._round == 1:
             self._pipes.close()
-            raise self._explain(None, self._said(""), f"no answer within {waited:.0f} s")
-        name = self._out.open or "the next answer"
+            raise self._explain(None, self._text(self._stderr), f"no answer within {waited:.0f} s")
+        name = self._frames.open or "the next answer"
         self.problems.append(Problem(source=name, text=f"gave up after {waited:.0f} s: it did not come to an end"))
-        self._out.finish()
+        self._frames.finish()
 
     def _lost(self) -> None:
         self._dead = True
-        self._out.finish()
-        self._err.finish()
+        self._frames.finish()
         code = self._pipes.ended(2.0)
+        for _, data in self._pipes.receive(0.0):  # the last words
+            self._stderr += data
         if not self._answers and self._round == 1:
             self._pipes.close()
-            raise self._explain(code, self._said(""), self._before.decode("utf-8", "replace"))
-        said = [line for line in (self._said("") + "\n" + self._said(self._err.open)).splitlines() if line.strip()]
+            raise self._explain(code, self._text(self._stderr), self._text(self._before))
+        said = [line for line in self._text(self._stderr).splitlines() if line.strip()]
         own = [line for line in said if _OF_SSH.match(line)]
         # what the far shell wrote there (its start-up files, a command) is no reason
         why = f": {own[-1]}" if own else f" (the last line on its standard error: {said[-1].strip()})" if said else ""
-        self.problems.append(Problem(source=self._out.open or "connection", text=f"the connection was lost{why}"))
+        self.problems.append(Problem(source=self._frames.open or "connection", text=f"the connection was lost{why}"))
 
-    def _on_out(self, name: str, piece: bytes) -> None:
+    def _on_answer(self, name: str, piece: bytes) -> None:
         if not name:
             if self._round == 1 and not self._answers:
                 self._before += piece[: STDERR_BYTES - len(self._before)]
-            return
-        answer = self._answer(name)
-        if answer is not None:
+        elif (answer := self._open(name, self._frames.encoding)) is not None:  # its Begin may be in the same piece
             answer.write(piece)
 
-    def _on_err(self, name: str, piece: bytes) -> None:
-        kept = self._stderr.setdefault(name, bytearray())
-        # the beginning says what went wrong; outside of any section it is the end that does
-        kept += piece
-        if name:
-            del kept[STDERR_BYTES:]
-        else:
-            del kept[:-STDERR_BYTES]
+    def _on_said(self, name: str, piece: bytes) -> None:
+        kept = self._said.setdefault(name, bytearray())
+        kept += piece[: max(0, STDERR_BYTES - len(kept))]
 
-    def _answer(self, name: str) -> Answer | None:
+    def _open(self, name: str, encoding: str) -> Answer | None:
         if name not in self._answers and name in self._questions:
-            self._answers[name] = Answer(self._questions[name], self._spool.path(name))
+            self._answers[name] = Answer(self._questions[name], self._spool.path(name), encoding=encoding)
         return self._answers.get(name)
 
-    def _said(self, name: str) -> str:
-        return self._stderr.get(name, b"").decode("utf-8", "replace")
+    @staticmethod
+    def _text(data: bytes | bytearray) -> str:
+        return data.decode("utf-8", "replace")
 
     def _section(self, question: Question) -> Section:
         answer = self._answers.get(question.name)
         if answer is None:
             return not_asked(question, self._spool.path(question.name))
-        return answer.section(self._said(question.name))
+        return answer.section(self._text(self._said.get(question.name, bytearray())).strip("\n"))
 
     def _read_clock(self, answer: Answer) -> None:
         """The host's clock against ours, as of the moment its answer began to arrive; wrong by the way one packet takes."""
@@ -231,5 +238,7 @@ class LiveSession:
             self.offset_s = round(at - now, 3) + 0.0  # no -0.0
         except (IndexError, ValueError):
             self.problems.append(Problem(source="clock", text="the host did not say what time it is"))
-        named = [line.partition("=")[2].strip() for line in fields if line.startswith("hostname=")]
-        self.host = (named[0] if named else "") or self.host
+        said = dict(line.strip().partition("=")[::2] for line in fields[1:])
+        self.host = said.get("hostname") or self.host
+        if said.get("sudo", "").startswith("only"):
+            self.problems.append(Problem(source="sudo", text=_refused(said["sudo"])))

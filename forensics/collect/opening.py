@@ -27,13 +27,14 @@ def open_target(
     clock: Callable[[], float] = SYSTEM_CLOCK,
     spool: Path | None = None,
     ssh_config: Path | None = None,
+    sudo: bool = False,
 ) -> Session:
     """Open a target as a context manager; leaving it ends the connection, the sections' files stay until ``discard`` or the end of the program.
 
     ``since`` (epoch seconds) bounds journal files among files; on a host it is part of the questions. ``run`` starts a process
     from its argv. ``spool`` is the folder under which answers are kept. ``ssh_config`` stands in for the user's own ssh
     configuration (so does DDFORENSICS_SSH_CONFIG in the environment). A host is contacted at once, but that it cannot be reached
-    is known with the first ``ask``.
+    is known with the first ``ask``. ``sudo``: what root may see is asked with ``sudo -n`` where that is allowed.
     """
     limits = limits or Limits()
     kept = Spool(spool)
@@ -48,6 +49,7 @@ def open_target(
         case TargetKind.LOCAL:
             argv, explain = list(local.LOCAL_ARGV), local.explain
     try:
-        return LiveSession(target, argv, spool=kept, limits=limits, run=run, clock=clock, explain=explain)
+        pack = target.kind is TargetKind.SSH
+        return LiveSession(target, argv, spool=kept, limits=limits, run=run, clock=clock, explain=explain, pack=pack, sudo=sudo)
     except FileNotFoundError as error:
         raise TargetError(f"there is no {argv[0]} on this machine", at=target.name) from error

@@ -1,6 +1,6 @@
 """What a host is asked, as two visible tuples of questions. Only reads there, and never asks for an environment.
 
-Each script is a fragment for a POSIX ``sh -c``; it runs with ``LC_ALL=C TZ=UTC``, standard input from /dev/null, an own time limit and
+Each script is a fragment for a POSIX ``sh -c`` (where sudo lets only some programs run, functions stand in for them: no ``exec`` of those); it runs with ``LC_ALL=C TZ=UTC``, standard input from /dev/null, an own time limit and
 an own size limit.
 """
 
@@ -104,30 +104,30 @@ def _of_unit(name: str, after: str, journal_bytes: int) -> tuple[Question, ...]:
         Question(name="unit-file", part=PartKind.UNIT_FILE, argv=f"systemctl cat {u}", limit_s=5, max_bytes=MIB,
                  script=f"{systemctl}\nexec systemctl cat --no-pager -- {u}"),
         Question(name="journal", part=PartKind.JOURNAL_EXPORT, argv=f"journalctl -u {u} -o export -r{after}",
-                 limit_s=20, max_bytes=journal_bytes, newest_first=True,
+                 limit_s=20, max_bytes=journal_bytes, newest_first=True, lane="journal", pack=True, sudo=True,
                  script=(
                      f"{_need('journalctl')}\n{_MAY_READ}\n"
                      f"f=; case \"$(journalctl --help 2>/dev/null)\" in *--output-fields*) f=--output-fields={FIELDS};; esac\n"
-                     f"exec journalctl -u {u} -o export --no-pager -r{after} $f"
+                     f"journalctl -u {u} -o export --no-pager -r{after} $f"
                  )),
         Question(name="lives", part=PartKind.JOURNAL_EXPORT, argv=f"journalctl -u {u} _PID=1 -o export{after}", limit_s=8, max_bytes=4 * MIB,
-                 completes="journal", script=f"{_need('journalctl')}\nu={u} after={after.strip() or chr(39) * 2} fields={FIELDS}\n{_LIVES}"),
+                 completes="journal", lane="journal", pack=True, sudo=True, script=f"{_need('journalctl')}\nu={u} after={after.strip() or chr(39) * 2} fields={FIELDS}\n{_LIVES}"),
     )  # fmt: skip
 
 
 def _of_host(after: str, ports: Sequence[int], endpoints: Sequence[Asks]) -> tuple[Question, ...]:
     return (
         Question(name="kernel", part=PartKind.KERNEL, argv=f"journalctl _TRANSPORT=kernel -o short-iso-precise -n 20000{after}",
-                 limit_s=15, max_bytes=4 * MIB, keep_end=True,
+                 limit_s=15, max_bytes=4 * MIB, keep_end=True, lane="kernel", pack=True, sudo=True,
                  script=(
                      # -k would be this boot only, and a kernel that went down is in the one before
                      "if command -v journalctl >/dev/null 2>&1 && journalctl _TRANSPORT=kernel -n 1 -q -o cat --no-pager 2>/dev/null | grep -q .\n"
-                     f"then {_MAY_READ}; exec journalctl _TRANSPORT=kernel -o short-iso-precise --no-pager -n 20000{after}\n"
+                     f"then {_MAY_READ}; journalctl _TRANSPORT=kernel -o short-iso-precise --no-pager -n 20000{after}\n"
                      "else exec dmesg -T; fi"
                  )),
-        Question(name="boots", part=PartKind.BOOTS, argv="journalctl --list-boots", limit_s=8, max_bytes=65536, keep_end=True,
-                 script=f"{_need('journalctl')}\nexec journalctl --list-boots --no-pager"),
-        Question(name="sockets", part=PartKind.SOCKETS, argv="ss -ltnp", limit_s=5, max_bytes=MIB,
+        Question(name="boots", part=PartKind.BOOTS, argv="journalctl --list-boots", limit_s=8, max_bytes=65536, keep_end=True, lane="kernel", sudo=True,
+                 script=f"{_need('journalctl')}\njournalctl --list-boots --no-pager"),
+        Question(name="sockets", part=PartKind.SOCKETS, argv="ss -ltnp", limit_s=5, max_bytes=MIB, lane="host", sudo=True,
                  script=(
                      "if command -v ss >/dev/null 2>&1; then exec ss -ltnp\n"
                      "elif command -v netstat >/dev/null 2>&1; then exec netstat -ltnp\n"
@@ -135,7 +135,7 @@ def _of_host(after: str, ports: Sequence[int], endpoints: Sequence[Asks]) -> tup
                  )),
         *probe.health([(port, e.path, e.limit_s) for e in endpoints for port in ports]),
         # last and in the background: a driver in trouble never lets it return
-        Question(name="gpu", part=PartKind.GPU, argv="nvidia-smi --query-gpu=… --format=csv", limit_s=8, max_bytes=262144, background=True,
+        Question(name="gpu", part=PartKind.GPU, argv="nvidia-smi --query-gpu=… --format=csv", limit_s=8, max_bytes=262144, lane="gpu",
                  script=f"{_need('nvidia-smi')}\n{_GPU}"),
     )  # fmt: skip
 
@@ -175,6 +175,7 @@ echo "kernel=$(uname -r)"
 echo "uid=$(id -u)"
 echo "groups=$(id -Gn)"
 echo "systemd=$(systemctl --version 2>/dev/null | { read -r l; echo "$l"; })"
+[ -z "${DD_SUDO-}" ] || echo "sudo=$DD_SUDO"
 exit 0"""
 
 _GPU = """\

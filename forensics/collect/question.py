@@ -19,7 +19,7 @@ class Question:
     ``pack``: large enough to be worth compressing on its way. ``sudo``: with more rights it may say more.
     ``files``: patterns (as of fnmatch, lower case) of the paths under which the same answer lies in somebody's own export or in a support archive.
     ``keep_end``: where the answer is too long its start is lost instead of its end. ``newest_first``: a journal export that
-    comes newest first and is turned round when it has arrived. ``background``: started first, read last (one a round).
+    comes newest first and is turned round when it has arrived.
     """
 
     name: str
@@ -30,7 +30,6 @@ class Question:
     max_bytes: int = MIB
     keep_end: bool = False
     newest_first: bool = False
-    background: bool = False
     completes: str = ""
     lane: str = "unit"
     pack: bool = False

@@ -10,31 +10,41 @@ _FRAME_BYTES = 256  # no frame line is longer
 
 class Begin(NamedTuple):
     name: str
+    encoding: str = "plain"
+
+
+class Code(NamedTuple):
+    name: str
+    exit_code: int
 
 
 class End(NamedTuple):
     name: str
-    exit_code: int
+    took_s: float | None = None
 
 
 class Done(NamedTuple):
     round: int
 
 
-Event = Begin | End | Done
+Event = Begin | Code | End | Done
+Sink = Callable[[str, bytes], None]
 
 
 class FrameReader:
-    """Splits one stream. ``sink(name, piece)`` gets the bytes of the open section, with the name "" what comes outside of any."""
+    """Splits one stream. ``sink(name, piece)`` gets the bytes of the open answer, with the name "" what comes outside of any;
+    ``aside(name, piece)`` what its command wrote to standard error."""
 
-    def __init__(self, word: str, sink: Callable[[str, bytes], None]) -> None:
+    def __init__(self, word: str, sink: Sink, aside: Sink) -> None:
         self._mark = b"\n@" + word.encode("ascii") + b" "
-        self._sink = sink
+        self._sink, self._aside = sink, aside
         self._rest = b""
+        self._said = False
         self.open = ""
+        self.encoding = ""
 
     def feed(self, data: bytes) -> list[Event]:
-        """The frames that end within ``data``, in order; what lies between them has gone to the sink."""
+        """The frames that end within ``data``, in order; what lies between them has gone to the sinks."""
         events: list[Event] = []
         rest = self._rest + data
         start = 0
@@ -43,8 +53,10 @@ class FrameReader:
             if at < 0:
                 break
             stop = rest.find(b"\n", at + len(self._mark), at + _FRAME_BYTES)
-            if stop < 0:
+            if stop < 0 and len(rest) - at < _FRAME_BYTES:
                 break  # the rest of the frame line is still on its way
+            if stop < 0:  # no frame is so long: content that only this run could have known how to write
+                stop = at + len(self._mark) - 1
             self._give(rest[start:at])
             start = stop + 1
             event = self._event(rest[at + len(self._mark) : stop])
@@ -70,19 +82,29 @@ class FrameReader:
 
     def _give(self, piece: bytes) -> None:
         if piece:
-            self._sink(self.open, piece)
+            (self._aside if self._said else self._sink)(self.open, piece)
 
     def _event(self, line: bytes) -> Event | None:
         match line.decode("ascii", "replace").split():
-            case ["begin", name]:
-                self.open = name
-                return Begin(name)
-            case ["end", name, code] if code.isdigit():
-                if name != self.open:
-                    return None  # the stand-in for an end that did come
-                self.open = ""
-                return End(name, int(code))
+            case ["begin", name, encoding]:
+                self.open, self.encoding, self._said = name, encoding, False
+                return Begin(name, encoding)
+            case ["said", name] if name == self.open:
+                self._said = True
+            case ["code", code] if self._said and code.isdigit():
+                return Code(self.open, int(code))
+            case ["end", name, began, ended] if name == self.open:
+                self.open, self._said = "", False
+                return End(name, _seconds(began, ended))
             case ["done", number] if number.isdigit():
-                self.open = ""
+                self.open, self._said = "", False
                 return Done(int(number))
         return None
+
+
+def _seconds(began: str, ended: str) -> float | None:
+    try:
+        took_s = float(ended) - float(began)
+    except ValueError:  # a host without /proc
+        return None
+    return round(took_s, 2) if 0 <= took_s < 86400 else None

@@ -101,7 +101,22 @@ def test_options_reach_the_pipeline(tmp_path: Path) -> None:
     bench.write_text("")
     config.write_text("")
     fake = Fake(example.died())
-    words = ["diagnose", "a", "b", "--unit", "u.service", "--since", "-2h", "--bench", str(bench), "-F", str(config), "--save", str(tmp_path / "x")]
+    words = [
+        "diagnose",
+        "a",
+        "b",
+        "--unit",
+        "u.service",
+        "--since",
+        "-2h",
+        "--bench",
+        str(bench),
+        "-F",
+        str(config),
+        "--save",
+        str(tmp_path / "x"),
+        "--sudo",
+    ]
     main(words, pipeline=fake)
     [(targets, how)] = fake.asked
     assert list(targets) == ["a", "b"]
@@ -111,6 +126,7 @@ def test_options_reach_the_pipeline(tmp_path: Path) -> None:
         "bench": (bench,),
         "save": tmp_path / "x",
         "ssh_config": config,
+        "sudo": True,
     }
 
 

@@ -121,7 +121,7 @@ def test_a_command_that_hangs_costs_its_limit_and_keeps_what_it_said(fake: FakeH
 
 def test_a_command_in_the_background_overlaps_with_the_others_and_comes_last(fake: FakeHost) -> None:
     began = time.monotonic()
-    got = ask(fake, question("sleep 3; echo front", name="front"), question("sleep 3.2; echo back; exit 5", name="back", background=True))
+    got = ask(fake, question("sleep 3; echo front", name="front"), question("sleep 3.2; echo back; exit 5", name="back", lane="gpu"))
     assert time.monotonic() - began < 6
     assert (got["front"].head(), got["back"].head(), got["back"].exit_code) == (b"front\n", b"back\n", 5)
 
@@ -133,7 +133,7 @@ def test_a_background_command_that_cannot_be_ended_is_left(fake: FakeHost, tmp_p
     hang = f"setsid sh -c 'echo $$ >{pid}; trap \"\" TERM; while :; do sleep 0.2; done' & wait"
     began = time.monotonic()
     try:
-        got = ask(fake, question("echo front", name="front"), question(hang, name="back", background=True, limit_s=1))
+        got = ask(fake, question("echo front", name="front"), question(hang, name="back", lane="gpu", limit_s=1))
         assert time.monotonic() - began < 30
         assert got["front"].head() == b"front\n"
         assert got["back"].coverage is Coverage.NOT_COLLECTED

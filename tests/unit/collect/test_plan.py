@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import pytest
 
 from forensics.collect import plan, probe, script
+from forensics.collect.question import MIB
 from forensics.errors import UsageError
 
 
@@ -54,9 +55,18 @@ def test_the_time_is_turned_into_an_epoch_here() -> None:
     assert "--since=@1747298118 " in journal.script
 
 
-def test_what_can_hang_is_asked_last_and_in_the_background() -> None:
-    assert [q.name for q in ALL if q.background] == ["gpu"]
-    assert ALL[-1].name == "gpu"
+def test_what_can_hang_has_a_lane_of_its_own_that_all_the_others_pass_by() -> None:
+    assert [q.name for q in ALL if q.lane == script.LANES[0]] == ["gpu"]
+
+
+def test_the_largest_answer_is_passed_on_by_nobody() -> None:
+    assert {q.name for q in ALL if q.lane == script.LANES[-1]} == {"journal", "lives"}
+
+
+def test_an_answer_that_waits_for_others_is_held_in_memory_or_fits_into_a_pipe() -> None:
+    """A command that cannot get rid of its answer would run into its limit."""
+    large = {q.name for q in ALL if q.lane != script.LANES[-1] and q.max_bytes > MIB and not q.keep_end}
+    assert large == {"units"}  # alone in its round
 
 
 @pytest.mark.parametrize("shell", ["sh", "bash", "dash"])
