@@ -6,10 +6,12 @@ What cannot be had in time is left out and said; only where nothing at all could
 
 from __future__ import annotations
 
+import random
 import re
 import secrets
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from types import TracebackType
 
 from forensics.collect import order, script, wire
@@ -21,10 +23,15 @@ from forensics.collect.spool import Spool
 from forensics.errors import ForensicsError
 from forensics.model import Capture, Coverage, PartKind, Problem, Section, Target
 
+_AGAIN_S = 0.7
 _MOST_S = 253370764800.0  # the year 9999 begins: what is more is no time, nor is "nan"
 _OF_SSH = re.compile(
     r"(?:ssh: |client_loop: |Connection to |Connection (?:reset|closed) by |Timeout, server |Read from remote host |Write failed: |packet_write_|Received disconnect |Disconnected from |mux_client_)"
 )
+
+
+class _TurnedAwayError(Exception):
+    """The host closed the connection before the login; it may let in who comes again."""
 
 
 def _refused(said: str) -> str:
@@ -38,7 +45,8 @@ Explain = Callable[[int | None, str, str], ForensicsError]  # exit code, what st
 
 
 class LiveSession:
-    """One process, asked in rounds. ``explain`` turns an end without any answer into an error for a person."""
+    """One process, asked in rounds. ``explain`` turns an end without any answer into an error for a person; ``busy`` says of what was said
+    before a login that it is worth one more try."""
 
     live = True
     saved: Capture | None = None
@@ -53,6 +61,7 @@ class LiveSession:
         run: Start,
         clock: Callable[[], float],
         explain: Explain,
+        busy: Callable[[str], bool] = lambda said: False,
         pack: bool = False,
         sudo: bool = False,
     ) -> None:
@@ -72,10 +81,11 @@ class LiveSession:
         self._answers: dict[str, Answer] = {}
         self._questions: dict[str, Question] = {}
         self._pack, self._sudo = pack, sudo
+        self._start, self._busy, self._called_again = partial(run, argv), busy, False
         self._round = 0
         self._dead = False
         self._began = time.monotonic()
-        self._pipes = Pipes(run(argv))
+        self._pipes = Pipes(self._start())
 
     def ask(self, questions: Sequence[Question]) -> list[Section]:
         """Ask one round and wait for its answers, in the order of the questions. Raises TargetError where the host gives none at all.
@@ -98,13 +108,28 @@ class LiveSession:
             self._round += 1
             text = script.round_script(self._round, questions)
             first = script.first_line(self._word, pack=self._pack, sudo=self._sudo) if self._round == 1 else ""
-            self._pipes.send((first + text).encode())
             try:
-                self._listen()
+                self._exchange(first + text)
+            except _TurnedAwayError as turned_away:
+                self._call_again(str(turned_away))
+                self._exchange(first + text)
             finally:
                 for answer in self._answers.values():
                     answer.close()
         return [self._section(q) for q in questions]
+
+    def _exchange(self, text: str) -> None:
+        self._pipes.send(text.encode())
+        self._listen()
+
+    def _call_again(self, said: str) -> None:
+        """Make the connection a second time, a moment later: several of us shall not come back at once."""
+        self._pipes.close()
+        time.sleep(_AGAIN_S * (1 + random.random()))  # noqa: S311  no secret
+        self._stderr.clear()
+        self._dead, self._called_again = False, True
+        self._pipes = Pipes(self._start())
+        self.problems.append(Problem(source="connection", text=f"the first try was turned away before the login ({said}); this is the second"))
 
     def close(self) -> None:
         """End the connection: the far shell sees the end of its script and leaves; what hangs is ended."""
@@ -192,6 +217,9 @@ class LiveSession:
         for _, data in self._pipes.receive(0.0):  # the last words
             self._stderr += data
         if not self._answers and self._round == 1:
+            said_last = self._text(self._stderr).strip().splitlines()[-1:]
+            if not self._called_again and not self._before and self._busy("".join(said_last)):
+                raise _TurnedAwayError("".join(said_last))
             self._pipes.close()
             raise self._explain(code, self._text(self._stderr), self._text(self._before))
         said = [line for line in self._text(self._stderr).splitlines() if line.strip()]

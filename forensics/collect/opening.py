@@ -49,7 +49,9 @@ def open_target(
         case TargetKind.LOCAL:
             argv, explain = list(local.LOCAL_ARGV), local.explain
     try:
-        pack = target.kind is TargetKind.SSH
-        return LiveSession(target, argv, spool=kept, limits=limits, run=run, clock=clock, explain=explain, pack=pack, sudo=sudo)
+        far = target.kind is TargetKind.SSH
+        return LiveSession(
+            target, argv, spool=kept, limits=limits, run=run, clock=clock, explain=explain, busy=ssh.busy if far else lambda said: False, pack=far, sudo=sudo
+        )  # fmt: skip
     except FileNotFoundError as error:
         raise TargetError(f"there is no {argv[0]} on this machine", at=target.name) from error

@@ -67,6 +67,15 @@ _MEANINGS: tuple[tuple[str, str, str], ...] = (
     (r"Identity file .* not accessible|invalid format|error in libcrypto", "the key cannot be used", ""),
 )
 
+# sshd with too many logins under way (MaxStartups) hangs up on some of them at random
+_BUSY = re.compile(r"Connection (?:reset|closed) by|kex_exchange_identification|closed by remote host")
+
+
+def busy(said: str) -> bool:
+    """Whether a host that turned us away before the login may let us in a moment later."""
+    return _BUSY.search(said) is not None
+
+
 # what ssh says where a connection breaks that stood
 _LOST = re.compile(r"^(?:Connection to \S+ closed by remote host|client_loop: |Read from remote host |Write failed: |Timeout, server )", re.MULTILINE)
 

@@ -14,6 +14,7 @@ import pytest
 
 from forensics import collect
 from forensics.collect import plan
+from forensics.collect.process import Start
 from forensics.collect.question import Question
 from forensics.errors import TargetError
 from forensics.model import Coverage, PartKind, Section, Target, TargetKind
@@ -243,6 +244,41 @@ def test_noise_before_the_first_answer_is_no_answer(tmp_path: Path) -> None:
 def _ask_with(run: object, *questions: Question, limits: collect.Limits | None = None) -> list[Section]:
     with collect.open_target(HOST, run=run, limits=limits) as session:  # type: ignore[arg-type]
         return session.ask(questions)
+
+
+def counted(calls: list[Sequence[str]], start: Start) -> Start:
+    def run(argv: Sequence[str]) -> subprocess.Popen[bytes]:
+        calls.append(argv)
+        return start(argv)
+
+    return run
+
+
+@pytest.mark.parametrize("said", ["kex_exchange_identification: Connection closed by remote host", "Connection reset by 10.0.0.1 port 22"])
+def test_a_host_that_hangs_up_before_the_login_is_called_once_more(fake: FakeHost, said: str) -> None:
+    """As sshd does at MaxStartups."""
+    calls: list[Sequence[str]] = []
+
+    def run(argv: Sequence[str]) -> subprocess.Popen[bytes]:
+        calls.append(argv)
+        return command(f"echo '{said}' >&2; exit 255")(argv) if len(calls) == 1 else fake.run(argv)
+
+    with collect.open_target(HOST, run=run) as session:
+        [section] = session.ask([question("echo x")])
+        assert section.head() == b"x\n"
+        [problem] = session.problems
+    assert problem.text == f"the first try was turned away before the login ({said}); this is the second"
+    calls.clear()
+    with pytest.raises(TargetError, match="it closed the connection before the login was done"):
+        _ask_with(counted(calls, command(f"echo '{said}' >&2; exit 255")), question("echo x"))
+    assert len(calls) == 2
+
+
+def test_a_refused_login_is_not_tried_again() -> None:
+    calls: list[Sequence[str]] = []
+    with pytest.raises(TargetError, match="it refuses the login"):
+        _ask_with(counted(calls, command("echo 'me@gpu01: Permission denied (publickey).' >&2; exit 255")), question("echo x"))
+    assert len(calls) == 1
 
 
 def test_an_account_without_a_shell_is_an_error_that_says_so() -> None:
