@@ -78,11 +78,12 @@ def benchmark(
     diagnose: Callable[..., Sequence[Diagnosis]],
     say: Callable[[str], None],
     ssh_config: Path | None = None,
+    sudo: bool = False,
     clock: Callable[[], float] = time.time,
 ) -> int:
     """Run ``argv``; when it fails, diagnose ``host`` with its output and times as evidence. Returns the command's own exit code, whatever the diagnosis.
 
-    ``diagnose`` is called as ``diagnose([host], unit=, bench=[file], bench_window=(first, last), ssh_config=)``.
+    ``diagnose`` is called as ``diagnose([host], unit=, bench=[file], bench_window=(first, last), ssh_config=, sudo=)``.
     """
     ran = execute(argv, clock=clock)
     if ran.unwritten:
@@ -96,7 +97,7 @@ def benchmark(
         output = Path(folder, "output")
         output.write_bytes(ran.output)
         try:
-            report(diagnose([host], unit=unit, bench=[output], bench_window=window, ssh_config=ssh_config))
+            report(diagnose([host], unit=unit, bench=[output], bench_window=window, ssh_config=ssh_config, sudo=sudo))
         except ForensicsError as error:
             say(f"no diagnosis: {error}")
         except KeyboardInterrupt:

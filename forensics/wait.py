@@ -23,6 +23,7 @@ def wait_until_ready(
     limit_s: float = 1800.0,
     every_s: float = EVERY_S,
     ssh_config: Path | None = None,
+    sudo: bool = False,
     progress: Callable[[str], None] | None = None,
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
@@ -39,7 +40,7 @@ def wait_until_ready(
     (place,) = collect.parse_targets([target])
     began = clock()
     limits = collect.Limits(total_s=limit_s + 120.0)
-    with collect.open_target(place, limits=limits, ssh_config=ssh_config) as session:
+    with collect.open_target(place, limits=limits, ssh_config=ssh_config, sudo=sudo) as session:
         if not session.live:
             raise TargetError("saved files do not change by waiting", at=place.name, hint="name a host, or local")
         first, pick, states = api.overview(session, rules, unit=unit)

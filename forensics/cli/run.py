@@ -35,10 +35,11 @@ Examples:
 @click.option("--host", metavar="HOST", default="local", show_default="this machine", help="Where the server runs.")
 @click.option("--unit", metavar="UNIT", help="The systemd unit of the server.")
 @click.option("--report", "file", type=click.Path(dir_okay=False, path_type=Path), help="Write the diagnosis there: .md, .json, else text.")
+@click.option("--sudo", is_flag=True, help="On the host, read with sudo -n what root may see; where that is refused it is said.")
 @click.option("-F", "--ssh-config", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="As ssh -F.")
 @click.argument("argv", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND…")
 @click.pass_context
-def command(ctx: click.Context, host: str, unit: str | None, file: Path | None, ssh_config: Path | None, argv: tuple[str, ...]) -> None:
+def command(ctx: click.Context, host: str, unit: str | None, file: Path | None, sudo: bool, ssh_config: Path | None, argv: tuple[str, ...]) -> None:
     """Run a benchmark untouched; when it fails, say why the server did not answer."""
     from forensics import run
 
@@ -56,7 +57,7 @@ def command(ctx: click.Context, host: str, unit: str | None, file: Path | None, 
         for diagnosis in found:
             _say(f"{diagnosis.headline} (see {file})")
 
-    ctx.exit(run.benchmark(argv, host=host, unit=unit, ssh_config=ssh_config, report=report, diagnose=diagnose, say=_say))
+    ctx.exit(run.benchmark(argv, host=host, unit=unit, ssh_config=ssh_config, sudo=sudo, report=report, diagnose=diagnose, say=_say))
 
 
 def _say(text: str) -> None:

@@ -38,7 +38,8 @@ def _refused(said: str) -> str:
     programs, _, why = said.removeprefix("only").partition(":")
     allowed = " and ".join(programs.split())
     what = "nothing was read with more rights than the account has" if allowed == "nothing" else f"only {allowed} could be run with it"
-    return f"sudo refused to run without a password ({why.strip() or 'it did not say why'}): {what}"
+    why = why.strip().removeprefix("sudo: ") or "it did not say why"
+    return f"refused ({why}): {what}"
 
 
 Explain = Callable[[int | None, str, str], ForensicsError]  # exit code, what stderr said, what stood before the first frame

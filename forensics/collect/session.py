@@ -72,28 +72,29 @@ def capture_from(session: Session, sections: Sequence[Section], *, pick: Pick | 
     if session.saved is not None:
         return session.saved
     latest = {section.name: section for section in sections}
+    asked_sudo = any(problem.source == "sudo" for problem in session.problems)
     return Capture(
         target=session.target, sections=tuple(latest.values()), host=session.host, at=session.at, offset_s=session.offset_s,
-        took_s=session.took_s, pick=pick or Pick(), problems=(*session.problems, *(gaps(latest.values()) if session.live else ())),
+        took_s=session.took_s, pick=pick or Pick(), problems=(*session.problems, *(gaps(latest.values(), may_sudo=not asked_sudo) if session.live else ())),
     )  # fmt: skip
 
 
-def gaps(sections: Iterable[Section]) -> list[Problem]:
-    """What could not be read, as a person would want it said. A program that a host need not have is no gap."""
+def gaps(sections: Iterable[Section], *, may_sudo: bool = False) -> list[Problem]:
+    """What could not be read, as a person would want it said. A program that a host need not have is no gap. ``may_sudo``: sudo was not tried."""
     found = []
     for section in sections:
-        text = _gap(section)
+        text = _gap(section, ", --sudo may" if may_sudo else "")
         if text:
             found.append(Problem(source=section.name, text=text))
     return found
 
 
-def _gap(section: Section) -> str:
+def _gap(section: Section, or_sudo: str) -> str:
     said = section.stderr.strip().splitlines()
     first = f": {said[0].strip()}" if said else ""
     match section.coverage:
         case Coverage.DENIED:
-            return f"this account may not read it{first}"
+            return f"this account may not read it{or_sudo}{first}"
         case Coverage.NOT_COLLECTED if section.name != "gpu" or section.exit_code != 127:
             return f"not collected{first}"
         case Coverage.CUT:

@@ -156,7 +156,7 @@ class RunFake(Fake):
     """The runner shows no progress."""
 
     def diagnose(self, target_words: Any, /, **how: Any) -> Any:
-        assert set(how) == {"unit", "bench", "bench_window", "ssh_config"}
+        assert set(how) == {"unit", "bench", "bench_window", "ssh_config", "sudo"}
         return super().diagnose(target_words, progress=lambda _: None, **how)
 
 
