@@ -68,7 +68,7 @@ def diagnose(
 
     def one(target: Target, run: Start) -> list[Diagnosis]:
         say(f"{target.name}: connecting" if target.kind is TargetKind.SSH else f"{target.name}: reading")
-        with collect.open_target(target, since=after, limits=limits, run=run, ssh_config=ssh_config, sudo=sudo) as session:
+        with collect.open_target(target, since=after, limits=limits, run=run, ssh_config=ssh_config, sudo=sudo, progress=say) as session:
             rules = loading()  # while the connection is made
             captures = [with_bench(c, bench, window=bench_window) for c in look(session, rules, unit=unit, since=after, progress=say)]
             if save is not None:

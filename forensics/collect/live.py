@@ -63,6 +63,7 @@ class LiveSession:
         clock: Callable[[], float],
         explain: Explain,
         busy: Callable[[str], bool] = lambda said: False,
+        progress: Callable[[str], None] = lambda text: None,
         pack: bool = False,
         sudo: bool = False,
     ) -> None:
@@ -81,7 +82,7 @@ class LiveSession:
         self._codes: dict[str, int] = {}
         self._answers: dict[str, Answer] = {}
         self._questions: dict[str, Question] = {}
-        self._pack, self._sudo = pack, sudo
+        self._pack, self._sudo, self._progress = pack, sudo, progress
         self._start, self._busy, self._called_again = partial(run, argv), busy, False
         self._round = 0
         self._dead = False
@@ -181,6 +182,7 @@ class LiveSession:
                     self._codes[name] = exit_code
                 case wire.End(name, took_s) if answer := self._answers.get(name):
                     answer.end(self._codes.get(name, script.TIMED_OUT), took_s)
+                    self._tell_progress()
                     if answer.question.part is PartKind.CLOCK:
                         self._read_clock(answer)
                 case wire.Done(number):
@@ -190,6 +192,12 @@ class LiveSession:
                 if answer.exit_code is None:  # its lane was left behind
                     answer.end(script.TIMED_OUT)
         return done
+
+    def _tell_progress(self) -> None:
+        still = [name for name in self._questions if name not in self._answers or self._answers[name].exit_code is None]
+        if still:
+            named = ", ".join(still[:4]) + (" …" if len(still) > 4 else "")
+            self._progress(f"{self.target.name}: {len(self._questions) - len(still)} of {len(self._questions)} answers; waiting for {named}")
 
     def _patience(self, heard: float) -> float:
         """How many seconds of silence are still to be borne."""

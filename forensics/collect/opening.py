@@ -28,6 +28,7 @@ def open_target(
     spool: Path | None = None,
     ssh_config: Path | None = None,
     sudo: bool = False,
+    progress: Callable[[str], None] | None = None,
 ) -> Session:
     """Open a target as a context manager; leaving it ends the connection, the sections' files stay until ``discard`` or the end of the program.
 
@@ -35,6 +36,7 @@ def open_target(
     from its argv. ``spool`` is the folder under which answers are kept. ``ssh_config`` stands in for the user's own ssh
     configuration (so does DDFORENSICS_SSH_CONFIG in the environment). A host is contacted at once, but that it cannot be reached
     is known with the first ``ask``. ``sudo``: what root may see is asked with ``sudo -n`` where that is allowed.
+    ``progress`` is told which answers of a host are still waited for.
     """
     limits = limits or Limits()
     kept = Spool(spool)
@@ -51,7 +53,8 @@ def open_target(
     try:
         far = target.kind is TargetKind.SSH
         return LiveSession(
-            target, argv, spool=kept, limits=limits, run=run, clock=clock, explain=explain, busy=ssh.busy if far else lambda said: False, pack=far, sudo=sudo
+            target, argv, spool=kept, limits=limits, run=run, clock=clock, explain=explain, busy=ssh.busy if far else lambda said: False, pack=far, sudo=sudo,
+            progress=progress or (lambda text: None),
         )  # fmt: skip
     except FileNotFoundError as error:
         raise TargetError(f"there is no {argv[0]} on this machine", at=target.name) from error

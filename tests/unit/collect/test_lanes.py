@@ -70,6 +70,13 @@ def test_an_order_of_questions_that_is_not_that_of_the_lanes_is_that_of_the_answ
     assert [(s.name, s.head()) for s in sections] == [("journal", b"j\n"), ("gpu", b"g\n")]
 
 
+def test_what_is_still_waited_for_is_told(fake: FakeHost) -> None:
+    told: list[str] = []
+    with collect.open_target(HOST, run=fake.run, progress=told.append) as session:
+        session.ask([question("echo a", name="a"), question("sleep 1; echo b", name="b")])
+    assert told == ["gpu01: 1 of 2 answers; waiting for b"]
+
+
 def test_a_lane_that_nobody_knows_is_refused(fake: FakeHost) -> None:
     with pytest.raises(ValueError, match="no lane"):
         ask(fake, question("true", lane="elsewhere"))
