@@ -70,7 +70,7 @@ class Startup:
             self.ready_at = self.ready_at if self.ready_at is not None else at
             self.listening_at = self.listening_at if self.listening_at is not None else at
             self._begin(Phase.READY, rank, record)
-        elif kind is MarkKind.SERVING:
+        elif kind is MarkKind.SERVING and (self.ready or not mark.warms):
             self._serve(record)
         elif kind is MarkKind.STOPPING:
             self._begin(Phase.STOPPING, rank, record)

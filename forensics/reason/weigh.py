@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from forensics.model import Cause, EndKind, MarkKind, Origin, Role, Signal, Status
 from forensics.reason.place import Story
-from forensics.reason.startup import LOADING
+from forensics.reason.startup import LOADING, WARM_UP_REQUESTS
 
 ORDER = {Status.ESTABLISHED: 0, Status.SUPPORTED: 1, Status.POSSIBLE: 2, Status.RULED_OUT: 3}
 HARMLESS = (Cause.BENCH_OVERLOAD, Cause.WRONG_ENDPOINT)
@@ -76,10 +76,17 @@ def survived(story: Story, signal: Signal) -> bool:
     later = [p for p in story.placed if p.life == story.issue.index and p.mark is not None and p.order > signal.order]
     if signal.phase in LOADING:
         return any(p.mark is not None and p.mark.kind is MarkKind.READY for p in later)
-    served = [p.seen.record.at for p in later if p.mark is not None and p.mark.kind is MarkKind.SERVING]
+    served = [p.seen.record.at for p in later if p.mark is not None and p.mark.kind is MarkKind.SERVING and not p.mark.warms]
+    maybe = [p for p in later if p.mark is not None and p.mark.kind is MarkKind.SERVING and p.mark.warms]
+    if len(maybe) >= WARM_UP_REQUESTS or (maybe and _ready_before(story, maybe[0].order)):
+        served += [p.seen.record.at for p in maybe]
     if signal.at is None:
         return len(served) >= SURVIVED_LINES
     return any(at is not None and at - signal.at > SURVIVED_S for at in served)
+
+
+def _ready_before(story: Story, order: int) -> bool:
+    return any(p.life == story.issue.index and p.mark is not None and p.mark.kind is MarkKind.READY and p.order < order for p in story.placed)
 
 
 def firm(story: Story, signal: Signal) -> Status:

@@ -102,7 +102,7 @@ def _marks(table: Table, name: str, from_: Origin) -> tuple[Mark, ...]:
         own_from = item.word("from", Origin)
         keep = item.whole("keep", least=1)
         next_, again = item.word("next", Phase), item.word("again", Phase)
-        draft, opens = item.flag("draft"), item.flag("opens")
+        draft, opens, warms = item.flag("draft"), item.flag("opens"), item.flag("warms")
         style = item.choice("style", ("kwargs", "dict"))
         what, version = item.text("what"), item.text("version")
         item.done()
@@ -110,7 +110,7 @@ def _marks(table: Table, name: str, from_: Origin) -> tuple[Mark, ...]:
             continue
         mark = Mark(
             id=f"{base}#{numbers[base]}", kind=kind, line=line, profile=name, from_=own_from or from_, phase=phase, next=next_, again=again,
-            draft=draft, opens=opens, style=style, what=what, version=version, keep=keep or 200, hit=hit, miss=miss, at=at,
+            draft=draft, opens=opens, warms=warms, style=style, what=what, version=version, keep=keep or 200, hit=hit, miss=miss, at=at,
         )  # fmt: skip
         marks.append(mark)
     return tuple(marks)

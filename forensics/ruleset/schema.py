@@ -75,6 +75,7 @@ class Mark:
     draft: bool = False
     again: Phase | None = None  # what a second begin on the same rank means (a server that loads its draft model with the same words)
     opens: bool = False  # opens a life where systemd does not say
+    warms: bool = False  # the server's own warm-up writes the same: says nothing before it is ready
     style: str | None = None  # of the captured arguments: kwargs, dict
     what: str | None = None  # what a progress counts
     version: str | None = None  # the versions that write this wording, "0.5.4..0.5.9"
