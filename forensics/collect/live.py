@@ -32,6 +32,7 @@ class LiveSession:
     """One process, asked in rounds. ``explain`` turns an end without any answer into an error for a person."""
 
     live = True
+    changes = True
     saved: Capture | None = None
 
     def __init__(

@@ -31,6 +31,10 @@ SEPARATOR = re.compile(r"-- (?:Boot (?P<boot>[0-9a-f]{32})|Reboot|No entries|(?:
 _IDENT = re.compile(r"[\w./@()+-]{1,64}(?: [\w./@()+-]{1,32})?")
 
 _RFC3339 = re.compile(r"(?P<stamp>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)) (?:std(?:out|err) [FP] )?")
+# docker events, podman events, and events of a cluster with their time first
+_EVENT = re.compile(
+    r"(?P<day>\d{4}-\d\d-\d\d)[T ](?P<time>\d\d:\d\d:\d\d(?:\.\d{1,9})?)(?:(?P<utc>Z)| ?(?P<hours>[+-]\d\d):?(?P<minutes>\d\d))(?: [A-Z+-]\w{1,5})? "
+)
 _CI_STAMP = re.compile(r"\[(?P<stamp>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z)\] ?")
 _BUILDKITE = re.compile(r"\x1b_bk;t=(?P<millis>\d{13})\x07")
 _CI_STEP = re.compile(r"[^\t\n]{1,100}\t[^\t\n]{1,100}\t\ufeff?(?=\d{4}-\d\d-\d\dT)")  # gh run view --log
@@ -197,6 +201,7 @@ class Unwrapper:
         self._prefixes = prefixes
         self.journal = kind in (PartKind.JOURNAL_TEXT, PartKind.STATUS)
         self.plain_origin = {PartKind.CLIENT: Origin.CLIENT, PartKind.NOTICE: Origin.ANY, PartKind.KERNEL: Origin.KERNEL}.get(kind, Origin.SERVER)
+        self._managed = kind in (PartKind.CONTAINER, PartKind.POD, PartKind.EVENTS)
 
     def open(self, line: str) -> Opened:
         """Take everything off one line."""
@@ -214,6 +219,8 @@ class Unwrapper:
             if stamped is None:
                 return Opened(text, Origin.KERNEL)
             return Opened(stamped.text, Origin.KERNEL, True, stamp=stamped.stamp, since_boot=stamped.since_boot)
+        if self._managed:
+            return _managed(clean(line), self.kind)
         if self.kind is PartKind.NOTICE:
             return Opened(clean(line), Origin.ANY)
         return self.message(Opened(line, self.plain_origin))
@@ -250,6 +257,15 @@ class Unwrapper:
         """A column of a table looks the same: ``model | value``. Two spaces before the bar, or a known prefix behind it, tell them apart."""
         rest = text[found.end() :]
         return text[: found.end()].endswith("  | ") or bool(_RFC3339.match(rest)) or self._prefixes.begins(rest)
+
+
+def _managed(text: str, kind: PartKind) -> Opened:
+    """What an engine or a cluster says of a container: as systemd of a unit. An event is its own word; its states also quote what the container wrote."""
+    found = _EVENT.match(text) if kind is PartKind.EVENTS else None
+    if found is None:
+        return Opened(text, Origin.SYSTEMD, trusted=kind is PartKind.EVENTS)
+    stamp = f"{found['day']}T{found['time']}{found['utc'] or found['hours'] + ':' + found['minutes']}"
+    return Opened(text[found.end() :], Origin.SYSTEMD, True, stamp=stamp, trusted=True)
 
 
 def _docker_json(text: str, stamp: str) -> tuple[str, str]:
