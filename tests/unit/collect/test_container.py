@@ -114,7 +114,9 @@ def test_the_environment_is_not_asked_for(programs: Path, tmp_path: Path) -> Non
     asked("docker:loop", tmp_path)
     (inspect,) = [line for line in client.asked if line.startswith("inspect")]
     assert "--format" in inspect
-    assert "Env" not in inspect and "Labels" not in inspect and "{{json .}}" not in inspect
+    assert "Env" not in inspect
+    assert "Labels" not in inspect
+    assert "{{json .}}" not in inspect
 
 
 def test_events_are_asked_for_by_the_whole_id_as_a_filter_by_name_takes_every_name_that_begins_so(programs: Path, tmp_path: Path) -> None:
@@ -129,7 +131,8 @@ def test_podman_is_asked_in_its_own_words(programs: Path, tmp_path: Path) -> Non
     client = engine(programs, "podman", "podman-loop")
     sections, _ = asked("podman:loop", tmp_path)
     assert sections["inspect"].argv.startswith("podman ")
-    assert '"ImageName"' in client.asked[0] and "--stream=false" in client.asked[2]
+    assert '"ImageName"' in client.asked[0]
+    assert "--stream=false" in client.asked[2]
 
 
 def test_both_streams_come_in_the_order_of_their_stamps(programs: Path, tmp_path: Path) -> None:
@@ -168,7 +171,9 @@ def test_there_is_no_client(nothing_on_path: None, tmp_path: Path) -> None:
     for word, name in (("docker:web", "docker"), ("podman:web", "podman"), ("k8s:ns/pod", "kubectl")):
         error = refusal(word, tmp_path)
         assert f"there is no {name} on this machine" in error.text
-        assert error.hint is not None and f"{name} " in error.hint and ">" in error.hint
+        assert error.hint is not None
+        assert f"{name} " in error.hint
+        assert ">" in error.hint
 
 
 @pytest.mark.parametrize(
@@ -198,7 +203,8 @@ def test_a_name_that_does_not_exist_brings_the_names_near_it(name: str, said: st
     client.on("ps*", out="postgres\nvllm\nvllm-old\n")
     error = refusal(f"{name}:vlm", tmp_path)
     assert error.text == "no such container"
-    assert error.hint is not None and error.hint.startswith("near names: vllm")
+    assert error.hint is not None
+    assert error.hint.startswith("near names: vllm")
 
 
 def test_a_client_that_hangs_is_ended_with_all_it_started(programs: Path, tmp_path: Path) -> None:
@@ -244,7 +250,8 @@ def test_a_container_can_be_asked_again(programs: Path, tmp_path: Path) -> None:
     client = engine(programs, "docker", "docker-loop")
     (target,) = collect.parse_targets(["docker:loop"])
     with collect.open_target(target, spool=tmp_path) as session:
-        assert session.changes and not session.live
+        assert session.changes
+        assert not session.live
         first, second = session.ask(()), session.ask(())
         assert [s.name for s in first] == [s.name for s in second]
         assert {s.path for s in first}.isdisjoint({s.path for s in second})
@@ -302,7 +309,9 @@ def test_no_environment_and_no_header_reaches_the_disk(programs: Path, tmp_path:
         sections = {s.name: s for s in session.ask(())}
         kept = "".join(p.read_text() for p in spool.rglob("*") if p.is_file())
         held = json.loads(sections["pod"].path.read_text())
-    assert TOKEN not in kept and "Bearer" not in kept and "env" not in held["spec"]["containers"][0]
+    assert TOKEN not in kept
+    assert "Bearer" not in kept
+    assert "env" not in held["spec"]["containers"][0]
     assert held["spec"]["containers"][0]["livenessProbe"] == {
         "periodSeconds": 10,
         "failureThreshold": 3,
@@ -316,7 +325,8 @@ def test_the_init_container_that_failed_is_looked_at_and_the_others_are_named(pr
     sections, problems = asked(POD, tmp_path)
     assert b"No module named 'alembic'" in sections["previous-log"].head()
     assert any(" -c migrate " in line for line in client.asked)
-    assert len(problems) == 1 and "api (waiting: PodInitializing), proxy (waiting: PodInitializing)" in problems[0]
+    assert len(problems) == 1
+    assert "api (waiting: PodInitializing), proxy (waiting: PodInitializing)" in problems[0]
     assert [c["name"] for c in json.loads(sections["pod"].path.read_text())["status"]["initContainerStatuses"]] == ["migrate"]
 
 
