@@ -13,6 +13,7 @@ from forensics.model import Problem, Run, UnitState, ending
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,252}")
 _NEVER = 0.0  # an engine writes the year 1 for "not yet"
 _CITED = 300
+_MOST = 1 << 63
 _HEALTH = ("starting", "healthy", "unhealthy")
 _CLEAN = (2, 15)  # what a stop sends: an end by these is what was wished
 
@@ -31,18 +32,39 @@ class Lines:
     def __init__(self, text: str, first_line: int) -> None:
         self._lines, self._first = text.split("\n"), first_line
 
-    def find(self, pattern: str, *, after: int = 0) -> tuple[int, str] | None:
-        """The first line below line ``after`` that the pattern is in: its number and its text."""
+    def find(self, pattern: str, *, after: int = 0, until: int | None = None) -> tuple[int, str] | None:
+        """The first line from line ``after`` to ``until`` that the pattern is in: its number and its text."""
         compiled = re.compile(pattern)
-        for number, line in enumerate(self._lines[max(0, after - self._first) :], max(after, self._first)):
+        stop = None if until is None else max(0, until + 1 - self._first)
+        for number, line in enumerate(self._lines[max(0, after - self._first) : stop], max(after, self._first)):
             if found := compiled.search(line):
                 text = line.strip()
                 return number, text if len(text) <= _CITED else line[found.start() : found.start() + _CITED].strip()
         return None
 
-    def cites(self, wanted: Mapping[str, str], *, after: int = 0) -> dict[str, tuple[int, str]]:
+    def objects(self, key: str) -> list[tuple[int, int]]:
+        """First and last line of each object of the list under a key, as laid out with an indent; none in a compact answer."""
+        begins = self.find(rf'^\s*"{key}"\s*:\s*\[\s*$')
+        if begins is None:
+            return []
+        found: list[tuple[int, int]] = []
+        start, indent = 0, ""
+        for number, line in enumerate(self._lines[begins[0] + 1 - self._first :], begins[0] + 1):
+            text = line.strip()
+            if not indent and text == "{":
+                indent = line[: line.find("{")]
+            if line.startswith(indent + "{") and not start:
+                start = number
+            elif start and line.startswith(indent + "}"):
+                found.append((start, number))
+                start = 0
+            elif not start:
+                break
+        return found
+
+    def cites(self, wanted: Mapping[str, str], *, after: int = 0, until: int | None = None) -> dict[str, tuple[int, str]]:
         """The lines that say what the keys are about."""
-        return {key: found for key, pattern in wanted.items() if (found := self.find(pattern, after=after)) is not None}
+        return {key: found for key, pattern in wanted.items() if (found := self.find(pattern, after=after, until=until)) is not None}
 
 
 def is_inspect(value: object) -> bool:
@@ -98,7 +120,7 @@ def _state(held: Mapping[str, Any], source: str, lines: Lines, after: int) -> Un
         restarts=whole(held.get("RestartCount")), memory_max_gib=memory / 2**30 if memory else None, argv=_argv(held),
         manager=("podman" if "ImageName" in held else "docker", name), health=health if health in _HEALTH else None, source=source,
         lines=lines.cites({
-            "active": r'"Status"\s*:', "main": r'"ExitCode"\s*:', "result": r'"OOMKilled"\s*:\s*true', "restarts": r'"RestartCount"\s*:', "error": r'"Error"\s*:\s*"[^"]',
+            "active": r'"Status"\s*:', "main": r'"ExitCode"\s*:', "restarts": r'"RestartCount"\s*:', **({"result": r'"OOMKilled"\s*:\s*true'} if oom else {}),
             **({"health": r'"FailingStreak"\s*:', "check": r'"Output"\s*:\s*"[^"]'} if health in ("unhealthy", "starting") else {}),
         }, after=after),
     )  # fmt: skip
@@ -157,8 +179,8 @@ def time_of(value: object) -> float | None:
 
 
 def whole(value: object) -> int | None:
-    """A whole number as JSON has it."""
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    """A whole number as JSON has it; one that no counter reaches is none."""
+    return value if isinstance(value, int) and not isinstance(value, bool) and abs(value) < _MOST else None
 
 
 def text_of(value: object) -> str:

@@ -57,7 +57,7 @@ def pod(text: str, *, source: str = "", first_line: int = 1) -> Read:
         return Read(problems=(Problem(source=source, line=first_line, text=said),))
     else:
         held = described(text)
-    lines = Lines(text, first_line)
+    lines = Lines(text if len(held) == 1 else "", first_line)  # of a list, no line can be told to be one pod's
     states, runs = [], []
     for one in held:
         for state, of_it in _containers(one, source, lines, json_=text.lstrip()[:1] == "{") if isinstance(one, dict) else ():
@@ -131,19 +131,20 @@ class _Container:
     def _lines(self, lines: Lines, *, json_: bool, over: bool) -> dict[str, tuple[int, str]]:
         name = re.escape(self.place[2])
         if json_:
-            # keys come sorted: what is said of a container in a list of statuses ends with its name, or close to it
             wanted = {"restarts": r'"restartCount"\s*:'}
             if over:
                 wanted |= {"main": r'"exitCode"\s*:', "result": r'"reason"\s*:\s*"(?:OOMKilled|Error|StartError|ContainerCannotRun|Completed)"'}
             if reason := text_of(self.waiting.get("reason")):
                 wanted["active"] = rf'"reason"\s*:\s*"{re.escape(reason)}"'
-            begins = lines.find(r'"(?:initC|c)ontainerStatuses"\s*:')
+            own = [x for key, _ in _STATUSES for x in lines.objects(key) if lines.find(rf'"name"\s*:\s*"{name}"', after=x[0], until=x[1])]
+            begins, ends = own[0] if own else (0, None)
         else:
             wanted = {"active": r"^    State:", "restarts": r"^    Restart Count:"}
             if over:
                 wanted |= {"main": r"^\s{6}Exit Code:", "result": r"^\s{6}Reason:\s+(?:OOMKilled|Error|StartError|ContainerCannotRun|Completed)\b"}
-            begins = lines.find(rf"^  {name}:")
-        return lines.cites(wanted, after=begins[0] if begins else 0)
+            head = lines.find(rf"^  {name}:")
+            begins, ends = (head[0], None) if head else (0, None)
+        return lines.cites(wanted, after=begins, until=ends)
 
     def runs(self) -> list[Run]:
         """The run before, where the cluster keeps it, and the present one."""

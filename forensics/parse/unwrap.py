@@ -40,6 +40,15 @@ _BUILDKITE = re.compile(r"\x1b_bk;t=(?P<millis>\d{13})\x07")
 _CI_STEP = re.compile(r"[^\t\n]{1,100}\t[^\t\n]{1,100}\t\ufeff?(?=\d{4}-\d\d-\d\dT)")  # gh run view --log
 _COMPOSE = re.compile(r"(?P<name>[A-Za-z0-9][\w.-]{0,63}) *\| |\s{1,40}\| ")  # a cut one has lost its name
 _POD = re.compile(r"\[pod/(?P<name>[\w./-]{1,200})\] ")
+# stern: a pod's name ends as a cluster makes them (its letters make no words), or counts from 0; what follows has to look like a log
+_STERN = re.compile(r"(?P<name>[a-z0-9][a-z0-9.-]{0,200}-(?:[bcdfghjklmnpqrstvwxz2456789]{5}|\d{1,4}) [a-z0-9][a-z0-9-]{0,62}) ")
+_LIKE_A_LOG = re.compile(
+    r"[\[{(<]|\d{4}-\d\d-|(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR|CRITICAL|FATAL)\b|Traceback \(most|[A-Z]\w{1,60}(?:Error|Exception): |(?:level|time|ts)=|panic: "
+)
+_FOREMAN = re.compile(r"\d\d:\d\d:\d\d (?P<name>[A-Za-z0-9][\w.-]{0,63}) +\| ")
+# only ever behind a stamp: GitLab's stream marks, the labels of logcli, and "app[web.1]: ", "app[3d8d1] fra [info] " of hosting services
+_AFTER_STAMP = re.compile(r"[0-9a-f]{2}[OE](?: |\+| ?$)|\{[a-z_]{1,60}=\"[^\"\n]{0,200}\"(?:, ?[a-z_]{1,60}=\"[^\"\n]{0,200}\"){0,30}\} "
+                          r"|(?P<name>[a-z]{1,20}\[[\w.-]{1,40}\])(?:: | (?:[a-z]{3} )?\[(?:trace|debug|info|warn|warning|error|fatal)\] ?)")  # fmt: skip
 _WRAPPED = frozenset("0123456789[{")  # what a container's or a CI's prefix begins with, but for names before a bar or a tab
 _LEVELS = frozenset({"TRACE", "DEBUG", "INFO", "WARN", "WARNING", "ERROR", "CRITICAL", "FATAL"})
 # what a child of PID 1 writes before it becomes the program (old versions call it systemd, with its own pid)
@@ -231,7 +240,7 @@ class Unwrapper:
         if "\x1b" in text and (found := _BUILDKITE.match(text)):
             stamp, outer = stamp or f"{int(found['millis']) / 1000:.3f}", True
         text = clean(text)
-        if text[:1] in _WRAPPED or "| " in text[:80] or "\t" in text[:100]:
+        if text[:1] in _WRAPPED or "| " in text[:80] or "\t" in text[:100] or ("-" in text[:200] and text[:1].islower()):
             text, stamp, ident, outer = self._containers(text, stamp, ident, outer)
         text, inner, rank, inner_pid, own = self._prefixes.take(text)
         return Opened(
@@ -248,6 +257,10 @@ class Unwrapper:
                 ident, outer = ident or found["name"] or "", True
             elif found := _POD.match(text):
                 ident, outer = ident or found["name"], True
+            elif (found := _STERN.match(text)) and (_LIKE_A_LOG.match(text, found.end()) or self._prefixes.begins(text[found.end() :])):
+                ident, outer = ident or found["name"].replace(" ", "/"), True
+            elif (found := _FOREMAN.match(text)) or (stamp and (found := _AFTER_STAMP.match(text))):
+                ident, outer = ident or found["name"] or "", True
             elif not (found := _CI_STEP.match(text)):
                 break
             text = text[found.end() :]
