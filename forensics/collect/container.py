@@ -178,9 +178,10 @@ class EngineSession(ContainerSession):
             raise self._refused(outcome)
         held = self.read_json(outcome)
         sections = [self.spooled("inspect", PartKind.CONTAINER, outcome, [held])]
-        after = ("--since", str(int(self._since))) if self._since is not None else ()
-        sections.append(self.log("log", "logs", "--timestamps", "--tail", str(LOG_LINES), *after, name))
         events = self._events(held)
+        after = ("--since", str(int(self._since))) if self._since is not None else ()
+        # the log last: of a run whose end the events tell, every line is there
+        sections.append(self.log("log", "logs", "--timestamps", "--tail", str(LOG_LINES), *after, name))
         return [*sections, events] if events is not None else sections
 
     def _events(self, held: Any) -> Section | None:

@@ -81,16 +81,18 @@ def inspect(text: str, *, source: str = "", first_line: int = 1) -> Read:
         return Read(problems=(Problem(source=source, line=first_line, text=f"no whole answer of inspect: {type(error).__name__}"),))
     if not is_inspect(value):
         return Read(problems=(Problem(source=source, line=first_line, text="no answer of inspect to a container"),))
-    lines, states, runs, after = Lines(text, first_line), [], [], 0
+    lines, states, runs, problems, after = Lines(text, first_line), [], [], [], 0
     for held in value if isinstance(value, list) else [value]:
         begins = lines.find(r'"State"\s*:', after=after)
         after = begins[0] if begins else after
         state = _state(held, source, lines, after)
-        if state is not None:
+        if state is None:
+            problems.append(Problem(source=source, line=after or first_line, text="a container whose name is none"))
+        else:
             states.append(state)
             runs.extend(_runs(held["State"], state))
         after += 1
-    return Read(tuple(sorted(states, key=trouble)), tuple(runs))
+    return Read(tuple(sorted(states, key=trouble)), tuple(runs), tuple(problems))
 
 
 def trouble(state: UnitState) -> int:

@@ -62,7 +62,7 @@ def test_inspect_the_log_and_the_events_are_three_sections_with_what_was_run(pro
     assert all(s.took_s is not None and s.argv.startswith("docker ") for s in sections.values())
     assert problems == []
     assert sections["log"].head().count(b"ModuleNotFoundError") == 4
-    assert [line.split()[0] for line in client.asked] == ["inspect", "logs", "events"]
+    assert [line.split()[0] for line in client.asked] == ["inspect", "events", "logs"]
 
 
 def test_the_environment_is_not_asked_for(programs: Path, tmp_path: Path) -> None:
@@ -88,7 +88,7 @@ def test_podman_is_asked_in_its_own_words(programs: Path, tmp_path: Path) -> Non
     sections, _ = asked("podman:loop", tmp_path)
     assert sections["inspect"].argv.startswith("podman ")
     assert '"ImageName"' in client.asked[0]
-    assert "--stream=false" in client.asked[2]
+    assert "--stream=false" in client.asked[1]
 
 
 def test_both_streams_come_in_the_order_of_their_stamps(programs: Path, tmp_path: Path) -> None:
