@@ -182,7 +182,7 @@ def facts_of(capture: Capture, rules: RuleSet, *, unit: str | None = None) -> tu
     blocks, tails = parse.watch(parse.frames(capture, rules.prefixes))
     scanned = ruleset.scan(blocks, rules)
     facts = _dated(parse.facts(capture, scanned, tails=tails), capture)
-    if capture.pick.unit is None and capture.target.kind is TargetKind.FILES:
+    if capture.pick.unit is None and capture.target.kind not in (TargetKind.SSH, TargetKind.LOCAL, TargetKind.BUNDLE):
         capture = replace(capture, pick=_pick_from_evidence(facts, rules, unit))
     return facts, capture
 
@@ -197,7 +197,7 @@ def _dated(facts: Facts, capture: Capture) -> Facts:
 
 def _pick_from_evidence(facts: Facts, rules: RuleSet, unit: str | None) -> Pick:
     """Which unit files are about: the one asked for, if the evidence knows it or a near name; else the one it speaks of most."""
-    asked = units.full_name(unit) if unit else None
+    asked = (unit if unit in facts.units else units.full_name(unit)) if unit else None
     if asked is not None:
         state = facts.units.get(asked)
         if state is not None and state.load == "not-found":

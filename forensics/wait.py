@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from forensics import api
 from forensics.errors import TargetError
-from forensics.model import Diagnosis, Health
+from forensics.model import Diagnosis, Health, Pick, Section
+
+if TYPE_CHECKING:
+    from forensics.collect import Question, Session
+    from forensics.ruleset.schema import RuleSet
 
 EVERY_S = 3.0
 ENOUGH = ("is-active", "status", "show", "journal", "health")  # what a round looks at; the kernel and the GPU are asked when it is over
@@ -33,7 +38,6 @@ def wait_until_ready(
     Raises TargetError where there is no host to ask, or where no unit or more than one could be meant.
     """
     from forensics import collect, ruleset
-    from forensics.collect import plan
 
     say = progress or (lambda text: None)
     rules = ruleset.load()
@@ -41,13 +45,9 @@ def wait_until_ready(
     began = clock()
     limits = collect.Limits(total_s=limit_s + 120.0)
     with collect.open_target(place, limits=limits, ssh_config=ssh_config, sudo=sudo) as session:
-        if not session.live:
-            raise TargetError("saved files do not change by waiting", at=place.name, hint="name a host, or local")
-        first, pick, states = api.overview(session, rules, unit=unit)
-        if pick.unit is None:
-            raise TargetError(pick.why or "there is no such unit", at=place.name, hint=_candidates(pick.candidates))
-        ports, endpoints = api.probes(rules, states.get(pick.unit))
-        questions = plan.unit(pick.unit, ports=ports, endpoints=endpoints)
+        if not session.changes:
+            raise TargetError("saved files do not change by waiting", at=place.name, hint="name a host, a container, or local")
+        first, pick, questions = _prepared(session, rules, unit) if session.live else ([], None, ())
         while True:
             rest = session.ask([q for q in questions if q.name in ENOUGH or q.name.startswith("health")])
             found = api.diagnose_capture(collect.capture_from(session, [*first, *rest], pick=pick), rules)
@@ -56,11 +56,22 @@ def wait_until_ready(
                 break
             say(found.headline)
             sleep(min(every_s, max(left, 0.0)))
-        if found.health is not Health.HEALTHY:
+        if found.health is not Health.HEALTHY and session.live:
             whole = collect.capture_from(session, [*first, *session.ask(questions)], pick=pick)
             found = api.diagnose_capture(whole, rules)
         session.discard()
     return replace(found, target=place.name)
+
+
+def _prepared(session: Session, rules: RuleSet, unit: str | None) -> tuple[list[Section], Pick, Sequence[Question]]:
+    """The first round, the unit it is about, and what to ask of it. TargetError where none, or more than one, could be meant."""
+    from forensics.collect import plan
+
+    first, pick, states = api.overview(session, rules, unit=unit)
+    if pick.unit is None:
+        raise TargetError(pick.why or "there is no such unit", at=session.target.name, hint=_candidates(pick.candidates))
+    ports, endpoints = api.probes(rules, states.get(pick.unit))
+    return first, pick, plan.unit(pick.unit, ports=ports, endpoints=endpoints)
 
 
 def _candidates(names: tuple[str, ...]) -> str | None:

@@ -29,12 +29,17 @@ EPILOG = """\
 A TARGET is one of:
   HOST, user@HOST, ssh:HOST   over your own ssh: its config and keys hold
   local                       this machine
+  docker:NAME, podman:NAME    a container, over your own docker or podman
+  k8s:NAMESPACE/POD[/CONTAINER]
+                              a pod, over your own kubectl; without CONTAINER
+                              the one in trouble, and the run that died first
   FOLDER                      saved files, or a capture saved with --save
   FILE…, -                    files and standard input, together one target
 
 Files are known by their content: journalctl in any of its formats, systemctl
-status, show and is-active, kernel logs, a server's own output, a benchmark's
-output, several of them in one file. A pipe is a file: <(ssh gpu01 dmesg).
+status, show and is-active, kernel logs, docker inspect, kubectl get pod -o json
+and describe, events, a server's own output, a benchmark's output, several of
+them in one file. A pipe is a file: <(ssh gpu01 dmesg).
 
 \b
 Examples:

@@ -23,6 +23,7 @@ class GivenSession:
     """Files that somebody gave: there is nobody to ask, the first ``ask`` gives all of them."""
 
     live = False
+    changes = False
     saved: Capture | None = None
     at: float | None = None
     offset_s: float | None = None

@@ -50,6 +50,7 @@ class LiveSession:
     before a login that it is worth one more try."""
 
     live = True
+    changes = True
     saved: Capture | None = None
 
     def __init__(

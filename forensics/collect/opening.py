@@ -8,8 +8,10 @@ from pathlib import Path
 
 from forensics.clock import SYSTEM_CLOCK
 from forensics.collect import local, ssh
+from forensics.collect.container import EngineSession
 from forensics.collect.files import GivenSession
 from forensics.collect.live import Explain, LiveSession
+from forensics.collect.pod import PodSession
 from forensics.collect.process import Start, start_process
 from forensics.collect.saved import SavedSession
 from forensics.collect.session import Limits, Session
@@ -45,6 +47,10 @@ def open_target(
             return GivenSession(target, spool=kept, limits=limits, run=run, since=since)
         case TargetKind.BUNDLE:
             return SavedSession(target)
+        case TargetKind.DOCKER | TargetKind.PODMAN:
+            return EngineSession(target, spool=kept, limits=limits, run=run, clock=clock, since=since)
+        case TargetKind.K8S:
+            return PodSession(target, spool=kept, limits=limits, run=run, clock=clock, since=since)
         case TargetKind.SSH:
             argv = ssh.ssh_argv(target, limits, ssh_config)
             explain: Explain = partial(ssh.explain, target)

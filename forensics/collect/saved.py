@@ -14,6 +14,7 @@ class SavedSession:
     """``saved`` is the capture; its sections are what ``ask`` gives."""
 
     live = False
+    changes = False
 
     def __init__(self, target: Target) -> None:
         self.target = target

@@ -23,12 +23,14 @@ class Limits:
     folder_bytes: int = 4 << 30
     depth: int = 8
     stdin_bytes: int = 4 << 30
+    log_bytes: int = 64 << 20  # of a container, the newest
 
 
 class Session(Protocol):
     """A target while it is open. Its sections' files outlive it until ``discard`` or the end of the program.
 
-    ``live``: there is somebody to ask; else the questions are not looked at and the first ``ask`` gives all there is.
+    ``live``: there is somebody to ask questions; else they are not looked at and ``ask`` gives all there is: files once, a container as it is each time.
+    ``changes``: asked again, it may answer otherwise.
     ``saved`` is the capture as it was saved, where the target is one: take that, ask nothing.
     """
 
@@ -37,6 +39,9 @@ class Session(Protocol):
 
     @property
     def live(self) -> bool: ...
+
+    @property
+    def changes(self) -> bool: ...
 
     @property
     def saved(self) -> Capture | None: ...

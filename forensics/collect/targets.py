@@ -14,13 +14,19 @@ LOCAL = "local"
 MANIFEST = "manifest.json"
 # a word that ends so is a file that is not there, and no host
 FILE_SUFFIXES = frozenset({".txt", ".log", ".json", ".jsonl", ".out", ".err", ".journal", ".export", ".md", ".gz", ".zst", ".xz"})
-NOT_YET = ("docker:", "podman:", "k8s:")
+ENGINES = {"docker:": TargetKind.DOCKER, "podman:": TargetKind.PODMAN}
+CLUSTER = "k8s:"
 
 # Letters, digits and what user names, addresses and zones need. A host name reaches ProxyCommand and Match exec through
 # the user's own ssh config, so nothing that a shell could read as its own is let through (CVE-2023-51385).
 _USER = r"(?:[A-Za-z0-9_.+%][A-Za-z0-9_.+%@\\-]*@)?"
 _DESTINATION = re.compile(_USER + r"(?:[A-Za-z0-9_.:%][A-Za-z0-9_.:%-]*|\[[0-9A-Fa-f:.%a-z]+\])")
 _URI = re.compile(r"ssh://(?:[A-Za-z0-9_.+%][A-Za-z0-9_.+%-]*@)?(?:[A-Za-z0-9_.][A-Za-z0-9_.-]*|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?/?")
+
+_CONTAINER = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,252}")
+_LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"  # RFC 1123, as namespaces and containers are called
+_NAMESPACE = re.compile(_LABEL)
+_POD = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(?:\.{_LABEL})*")
 
 
 def parse_targets(words: Sequence[str]) -> list[Target]:
@@ -59,7 +65,7 @@ def ssh_target(destination: str, *, name: str | None = None) -> Target:
 
 
 def _says_outright(word: str) -> bool:
-    return word == LOCAL or word.startswith(("ssh:", *NOT_YET))
+    return word == LOCAL or word.startswith(("ssh:", CLUSTER, *ENGINES))
 
 
 def _one(word: str) -> Target:
@@ -67,9 +73,11 @@ def _one(word: str) -> Target:
         return Target(kind=TargetKind.LOCAL, name=word)
     if word.startswith("ssh:"):
         return ssh_target(word if word.startswith("ssh://") else word[4:], name=word)
-    if word.startswith(NOT_YET):
-        hint = "save the log to a file and name the file, or pipe it: … logs NAME 2>&1 | ddforensics diagnose -"
-        raise UsageError(f"{word!r}: containers are not supported yet", hint=hint)
+    for prefix, engine in ENGINES.items():
+        if word.startswith(prefix):
+            return _container(word, engine, word.removeprefix(prefix))
+    if word.startswith(CLUSTER):
+        return _pod(word, word.removeprefix(CLUSTER))
     path = Path(word)
     if path.is_dir():
         kind = TargetKind.BUNDLE if (path / MANIFEST).is_file() and _ours(path / MANIFEST) else TargetKind.FILES
@@ -77,6 +85,23 @@ def _one(word: str) -> Target:
     if "/" in word or path.suffix.lower() in FILE_SUFFIXES:
         raise TargetError("no such file or folder", at=word)
     return ssh_target(word)
+
+
+def _container(word: str, kind: TargetKind, name: str) -> Target:
+    if not _CONTAINER.fullmatch(name):
+        raise UsageError(f"{word!r}: {name!r} is no name of a container", hint=f"{kind}:NAME, of letters, digits and _ . -, no dash first")
+    return Target(kind=kind, name=word, inside=(name,))
+
+
+def _pod(word: str, path: str) -> Target:
+    parts = tuple(path.split("/"))
+    hint = "k8s:NAMESPACE/POD or k8s:NAMESPACE/POD/CONTAINER; the default namespace is called default"
+    if len(parts) not in (2, 3):
+        raise UsageError(f"{word!r} names no pod", hint=hint)
+    for part, pattern, what in zip(parts, (_NAMESPACE, _POD, _NAMESPACE), ("namespace", "pod", "container"), strict=False):
+        if not pattern.fullmatch(part):
+            raise UsageError(f"{word!r}: {part!r} is no name of a {what}", hint=hint)
+    return Target(kind=TargetKind.K8S, name=word, inside=parts)
 
 
 def _ours(manifest: Path) -> bool:

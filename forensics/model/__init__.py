@@ -23,7 +23,7 @@ from forensics.model.diagnosis import (
     Signal,
     Warn,
 )
-from forensics.model.facts import Asked, BenchRow, BenchRun, Boot, Facts, Gpu, GpuProcess, Listener, Matrix, Probe, Tail, UnitState
+from forensics.model.facts import Asked, BenchRow, BenchRun, Boot, Facts, Gpu, GpuProcess, Listener, Matrix, Probe, Run, Tail, UnitState, ending
 from forensics.model.vocabulary import Cause, Coverage, Direction, EndBy, EndKind, Health, MarkKind, Origin, PartKind, Phase, Role, Status, Word
 
 __all__ = [
@@ -67,6 +67,7 @@ __all__ = [
     "Progress",
     "Record",
     "Role",
+    "Run",
     "Section",
     "Seen",
     "Signal",
@@ -77,4 +78,5 @@ __all__ = [
     "UnitState",
     "Warn",
     "Word",
+    "ending",
 ]

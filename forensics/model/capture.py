@@ -40,16 +40,23 @@ class TargetKind(Word):
     LOCAL = "local"
     FILES = "files"
     BUNDLE = "bundle"
+    DOCKER = "docker"
+    PODMAN = "podman"
+    K8S = "k8s"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Target:
-    """Where to look. ``name`` is what the user typed; ``paths`` holds files or the folder, ``-`` is standard input."""
+    """Where to look. ``name`` is what the user typed; ``paths`` holds files or the folder, ``-`` is standard input.
+
+    ``inside`` names a container: (NAME,) of an engine, (NAMESPACE, POD) or (NAMESPACE, POD, CONTAINER) of a cluster.
+    """
 
     kind: TargetKind
     name: str
     host: str | None = None
     paths: tuple[Path, ...] = ()
+    inside: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

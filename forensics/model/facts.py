@@ -34,9 +34,33 @@ class UnitState:
     argv: tuple[str, ...] = ()
     fragment: str | None = None
     description: str | None = None
+    manager: tuple[
+        str, ...
+    ] = ()  # who runs it, where that is not systemd: ("docker", NAME), ("podman", NAME), ("kubectl", NAMESPACE, POD, CONTAINER)
+    health: str | None = None  # of a container with a check of its own: starting, healthy, unhealthy
     source: str = ""
     lines: Mapping[str, tuple[int, str]] = field(default_factory=dict)  # what says so: active/duration/process/missing → (line, text)
     line_sources: Mapping[str, str] = field(default_factory=dict)  # after a merge: key of lines → the source it is in
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Run:
+    """One run of a container, as its engine or cluster keeps it: only the last one or two are known.
+
+    ``code`` and ``status`` as of a unit; None while it runs. ``result`` oom-kill where the kernel ended it for memory.
+    """
+
+    unit: str
+    started_at: float | None
+    ended_at: float | None = None
+    code: str | None = None
+    status: int | None = None
+    result: str | None = None
+
+
+def ending(exit_code: int) -> tuple[str, int]:
+    """How a process ended by the one number that engines and shells keep: 128 + n stands for signal n."""
+    return ("killed", exit_code - 128) if 128 < exit_code <= 128 + 64 else ("exited", exit_code)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -174,6 +198,7 @@ class Facts:
     seen: tuple[Seen, ...] = ()
     counts: Mapping[str, int] = field(default_factory=dict)  # rule id → matches, including those not kept
     units: Mapping[str, UnitState] = field(default_factory=dict)
+    runs: tuple[Run, ...] = ()  # of containers, in order of time
     unit_names: tuple[str, ...] = ()
     benches: tuple[BenchRun, ...] = ()
     asked: tuple[Asked, ...] = ()

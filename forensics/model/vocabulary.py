@@ -170,6 +170,9 @@ class PartKind(Word):
     JOURNAL_JSON = "journal-json"
     JOURNAL_EXPORT = "journal-export"
     KERNEL = "kernel"
+    CONTAINER = "container"  # docker or podman inspect
+    POD = "pod"  # kubectl get pod -o json, or describe
+    EVENTS = "events"  # what a container engine or a cluster did
     SERVER = "server"
     CLIENT = "client"
     BENCH_JSON = "bench-json"

@@ -30,12 +30,13 @@ from forensics.model import (
     Probe,
     Problem,
     Record,
+    Run,
     Section,
     Seen,
     Tail,
     UnitState,
 )
-from forensics.parse import bench, host, sniff, systemd, unitstate
+from forensics.parse import bench, container, host, pod, sniff, systemd, unitstate
 from forensics.parse import frame as framing
 from forensics.parse.asked import asked_unit, is_filtered
 from forensics.parse.sniff import Part
@@ -46,11 +47,12 @@ MAX_JSON = 32 << 20  # a saved result holds every generated text
 
 JOURNALS = frozenset({PartKind.JOURNAL_TEXT, PartKind.JOURNAL_JSON, PartKind.JOURNAL_EXPORT})
 STATES = frozenset({PartKind.IS_ACTIVE, PartKind.STATUS, PartKind.SHOW, PartKind.UNIT_FILE, PartKind.UNITS})
+CONTAINERS = {PartKind.CONTAINER: container.inspect, PartKind.POD: pod.pod}
 # what a part of a kind is evidence of
 _EVIDENCE: Mapping[PartKind, str] = {
     **dict.fromkeys(JOURNALS, "journal"), PartKind.STATUS: "status", PartKind.SHOW: "status", PartKind.IS_ACTIVE: "status", PartKind.KERNEL: "kernel", PartKind.UNITS: "units",
     PartKind.SOCKETS: "sockets", PartKind.HEALTH: "health", PartKind.GPU: "gpu", PartKind.SERVER: "log", PartKind.CLIENT: "bench", PartKind.BENCH_JSON: "bench",
-    PartKind.BOOTS: "boots", PartKind.UNIT_FILE: "unit-file",
+    PartKind.BOOTS: "boots", PartKind.UNIT_FILE: "unit-file", **dict.fromkeys(CONTAINERS, "status"), PartKind.EVENTS: "events",
 }  # fmt: skip
 KINDS = ("journal", "status", "kernel", "bench", "units", "sockets", "health", "gpu", "log")
 _BETTER = (Coverage.READ, Coverage.GIVEN, Coverage.CUT, Coverage.DENIED, Coverage.EMPTY, Coverage.NOT_COLLECTED)
@@ -81,6 +83,7 @@ class _Gathered:
 
     states: list[tuple[PartKind, UnitState]] = field(default_factory=list)
     listed: list[UnitState] = field(default_factory=list)
+    runs: list[Run] = field(default_factory=list)
     listeners: list[Listener] | None = None
     probes: list[Probe] = field(default_factory=list)
     gpus: list[Gpu] = field(default_factory=list)
@@ -128,6 +131,7 @@ def facts(capture: Capture, scan: Scanned, *, tails: Ends | None = None) -> Fact
         seen=tuple(seen),
         counts=dict(scan.counts),
         units=units,
+        runs=tuple(got.runs),
         unit_names=_unit_names(got, units, spoken),
         benches=tuple(got.benches),
         asked=tuple(got.asked),
@@ -170,6 +174,8 @@ def _section(section: Section, got: _Gathered) -> None:
             _given_coverage(section, part, got)
         if part.kind in (PartKind.CLIENT, PartKind.BENCH_JSON):
             got.clients.append((section, part))
+        elif part.kind in CONTAINERS:
+            _container(section, part, got)
         elif part.kind in STATES or part.kind in _READERS:
             _structured(section, part, got)
     _asked(section, parts, got)
@@ -197,6 +203,14 @@ def _structured(section: Section, part: Part, got: _Gathered) -> None:
         got.problems.extend(problems)
     else:
         _READERS[part.kind](text, source, first, got)
+
+
+def _container(section: Section, part: Part, got: _Gathered) -> None:
+    text = read_text(section, part, MAX_TEXT, got.problems)
+    read = CONTAINERS[part.kind](text, source=section.name, first_line=part.first_line)
+    got.states.extend((part.kind, state) for state in read.states)
+    got.runs.extend(run for run in read.runs if run not in got.runs)
+    got.problems.extend(read.problems)
 
 
 def _sockets(text: str, source: str, first: int, got: _Gathered) -> None:

@@ -13,7 +13,9 @@ from forensics.parse.lines import MAX_LINE, Piece, pieces
 from forensics.parse.sniff import Part
 from forensics.parse.unwrap import ServerPrefixes, Unwrapper, clean, journal_line
 
-TEXT_KINDS = frozenset({PartKind.JOURNAL_TEXT, PartKind.KERNEL, PartKind.SERVER, PartKind.CLIENT, PartKind.NOTICE})
+TEXT_KINDS = frozenset(
+    {PartKind.JOURNAL_TEXT, PartKind.KERNEL, PartKind.SERVER, PartKind.CLIENT, PartKind.NOTICE, PartKind.CONTAINER, PartKind.POD, PartKind.EVENTS}
+)
 
 _JOURNALS = frozenset({PartKind.JOURNAL_TEXT, PartKind.JOURNAL_JSON, PartKind.KERNEL})
 _OF_SYSTEMD = frozenset({PartKind.JOURNAL_TEXT, PartKind.STATUS, PartKind.KERNEL})

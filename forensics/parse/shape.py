@@ -47,6 +47,14 @@ UNITS = re.compile(rf"\s*UNIT\s+LOAD\s+ACTIVE\s+SUB|UNIT FILE\s+STATE|(?:[●○
                    rf"|{_UNIT}\s+(?:enabled|disabled|static|masked|generated|transient|indirect|linked|alias)(?:-runtime)?(?:\s+\S+)?\s*$")  # fmt: skip
 UNITS_TAIL = re.compile(r"(?:LOAD|ACTIVE|SUB|JOB)\s+(?:=|→) |\d+ (?:loaded units|unit files) listed|To show all installed unit files|Legend: ")
 BOOTS = re.compile(r"IDX BOOT ID|\s*-?\d{1,4} [0-9a-f]{32} ")
+# kubectl get events · what PodSession asks for · docker events · podman events
+EVENTS = re.compile(r"(?:NAMESPACE\s+)?LAST SEEN\s+(?:COUNT\s+NAME\s+KIND\s+)?TYPE\s+REASON\s|(?:[a-z0-9][a-z0-9-]{0,62}\s{1,60})?(?:(?:\d{1,5}[smhd]){1,3}|<unknown>)\s(?:\(x\d{1,9} over \w{1,12}\))?\s*(?:Normal|Warning)\s{1,20}[A-Z]\w{1,60}\s"
+                    r"|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z (?:Normal|Warning) [A-Z]\w{1,60} "
+                    r"|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z| ?[+-]\d\d:?\d\d)(?: [A-Z+-]\w{1,5})? container [a-z][a-z_]{1,30}:? (?:\w{1,12} )?[0-9a-f]{12,64} [(]")  # fmt: skip
+DOCKER_LOG = re.compile(r'\{"log":"')
+DESCRIBED = re.compile(r"(?:Name|Namespace):\s+[a-z0-9]")
+DESCRIBED_LINE = re.compile(r"\s|[A-Z][A-Za-z -]{1,40}:|$")
+POD_YAML = re.compile(r"apiVersion: v1\s*$")
 GPU = re.compile(r"\| NVIDIA-SMI |=+NVSMI LOG=+")
 
 # what only a client or a benchmark writes, at the start of its line
@@ -99,6 +107,7 @@ _SHAPES: tuple[tuple[PartKind, Callable[[str], object]], ...] = (
     (PartKind.UNITS, UNITS.match),
     (PartKind.BOOTS, BOOTS.match),
     (PartKind.GPU, GPU.match),
+    (PartKind.EVENTS, EVENTS.match),
     (PartKind.KERNEL, kernel.looks_kernel),
     (PartKind.CLIENT, CLIENT_SURE.match),
 )

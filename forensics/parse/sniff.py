@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from forensics.model import Origin, PartKind, Problem, Section
-from forensics.parse import shape
+from forensics.parse import container, pod, shape
 from forensics.parse.unwrap import clean, journal_line, separator
 
 MAX_MIXED = 4 << 20
@@ -168,6 +168,8 @@ def _structured(texts: Sequence[str], at: int, stop: int, before: Sequence[_Run]
         return None
     if shape.SHOW_LINE.match(text):
         return _show(texts, at, stop)
+    if (described := _described(texts, at, stop)) is not None:
+        return described
     kind = shape.kind_of(text)
     if kind is None or kind is PartKind.CLIENT:
         return None
@@ -224,6 +226,21 @@ def _show(texts: Sequence[str], at: int, stop: int) -> _Run | None:
     sure = sum(1 for t in texts[at:end] if shape.SHOW_SURE.match(t))
     alone = sure and not any(t.strip() for t in texts[end:stop])  # show -p Result
     return _Run(PartKind.SHOW, at, end) if sure >= 2 or alone else None
+
+
+def _described(texts: Sequence[str], at: int, stop: int) -> _Run | None:
+    """``kubectl describe pod``, or a pod as YAML: known by two lines together, and all that is laid out like their own further lines."""
+    two = texts[at : min(stop, at + 2)]
+    if len(two) < 2:
+        return None
+    if two[0].startswith("Name:") and two[1].startswith("Namespace:") and all(shape.DESCRIBED.match(t) for t in two):
+        end = at + 2
+        while end < stop and shape.DESCRIBED_LINE.match(texts[end]):
+            end += 1
+        return _Run(PartKind.POD, at, end)
+    if shape.POD_YAML.match(two[0]) and two[1].strip() == "kind: Pod":
+        return _Run(PartKind.POD, at, stop)
+    return None
 
 
 def _unit_file(texts: Sequence[str], at: int, stop: int) -> _Run:
@@ -386,15 +403,27 @@ def _is_spread(texts: Sequence[str], first: int, stop: int) -> bool:
     return texts[first].strip() in ("{", "[") and any(shape.PRETTY_FIELD.match(text) for text in texts[first + 1 : min(stop, first + 80)])
 
 
+_KNOWN_JSON = ((PartKind.CONTAINER, container.is_inspect), (PartKind.POD, pod.is_pod), (PartKind.EVENTS, pod.is_events))
+
+
 def _json_kind(texts: Sequence[str], first: int, stop: int) -> PartKind | None:
     """BENCH_JSON or CLIENT where all of it is JSON (an array, an object, or one object a line) and no journal; a cut-off array counts by its keys."""
     start = texts[first].lstrip()[:1]
-    if start not in ("[", "{") or shape.JSON_ENTRY.match(texts[first]) or shape.LOGGED.match(texts[first]) or shape.UNIT_SECTION.match(texts[first]):
+    if (
+        start not in ("[", "{")
+        or shape.DOCKER_LOG.match(texts[first])
+        or shape.JSON_ENTRY.match(texts[first])
+        or shape.LOGGED.match(texts[first])
+        or shape.UNIT_SECTION.match(texts[first])
+    ):
         return None
     text = "\n".join(texts[first:stop])
     keyed = bool(_BENCH_KEY.search(text))
     try:
-        json.loads(text)
+        value = json.loads(text)
+        for kind, known in _KNOWN_JSON:
+            if known(value):
+                return kind
     except ValueError:
         if not _is_json_lines(texts[first:stop]) and not (keyed and start == "[" and texts[first].strip() in ("[", "[{")):
             return None

@@ -31,11 +31,24 @@ SEPARATOR = re.compile(r"-- (?:Boot (?P<boot>[0-9a-f]{32})|Reboot|No entries|(?:
 _IDENT = re.compile(r"[\w./@()+-]{1,64}(?: [\w./@()+-]{1,32})?")
 
 _RFC3339 = re.compile(r"(?P<stamp>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)) (?:std(?:out|err) [FP] )?")
+# docker events, podman events, and events of a cluster with their time first
+_EVENT = re.compile(
+    r"(?P<day>\d{4}-\d\d-\d\d)[T ](?P<time>\d\d:\d\d:\d\d(?:\.\d{1,9})?)(?:(?P<utc>Z)| ?(?P<hours>[+-]\d\d):?(?P<minutes>\d\d))(?: [A-Z+-]\w{1,5})? "
+)
 _CI_STAMP = re.compile(r"\[(?P<stamp>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z)\] ?")
 _BUILDKITE = re.compile(r"\x1b_bk;t=(?P<millis>\d{13})\x07")
 _CI_STEP = re.compile(r"[^\t\n]{1,100}\t[^\t\n]{1,100}\t\ufeff?(?=\d{4}-\d\d-\d\dT)")  # gh run view --log
 _COMPOSE = re.compile(r"(?P<name>[A-Za-z0-9][\w.-]{0,63}) *\| |\s{1,40}\| ")  # a cut one has lost its name
 _POD = re.compile(r"\[pod/(?P<name>[\w./-]{1,200})\] ")
+# stern: a pod's name ends as a cluster makes them (its letters make no words), or counts from 0; what follows has to look like a log
+_STERN = re.compile(r"(?P<name>[a-z0-9][a-z0-9.-]{0,200}-(?:[bcdfghjklmnpqrstvwxz2456789]{5}|\d{1,4}) [a-z0-9][a-z0-9-]{0,62}) ")
+_LIKE_A_LOG = re.compile(
+    r"[\[{(<]|\d{4}-\d\d-|(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR|CRITICAL|FATAL)\b|Traceback \(most|[A-Z]\w{1,60}(?:Error|Exception): |(?:level|time|ts)=|panic: "
+)
+_FOREMAN = re.compile(r"\d\d:\d\d:\d\d (?P<name>[A-Za-z0-9][\w.-]{0,63}) +\| ")
+# only ever behind a stamp: GitLab's stream marks, the labels of logcli, and "app[web.1]: ", "app[3d8d1] fra [info] " of hosting services
+_AFTER_STAMP = re.compile(r"[0-9a-f]{2}[OE](?: |\+| ?$)|\{[a-z_]{1,60}=\"[^\"\n]{0,200}\"(?:, ?[a-z_]{1,60}=\"[^\"\n]{0,200}\"){0,30}\} "
+                          r"|(?P<name>[a-z]{1,20}\[[\w.-]{1,40}\])(?:: | (?:[a-z]{3} )?\[(?:trace|debug|info|warn|warning|error|fatal)\] ?)")  # fmt: skip
 _WRAPPED = frozenset("0123456789[{")  # what a container's or a CI's prefix begins with, but for names before a bar or a tab
 _LEVELS = frozenset({"TRACE", "DEBUG", "INFO", "WARN", "WARNING", "ERROR", "CRITICAL", "FATAL"})
 # what a child of PID 1 writes before it becomes the program (old versions call it systemd, with its own pid)
@@ -197,6 +210,7 @@ class Unwrapper:
         self._prefixes = prefixes
         self.journal = kind in (PartKind.JOURNAL_TEXT, PartKind.STATUS)
         self.plain_origin = {PartKind.CLIENT: Origin.CLIENT, PartKind.NOTICE: Origin.ANY, PartKind.KERNEL: Origin.KERNEL}.get(kind, Origin.SERVER)
+        self._managed = kind in (PartKind.CONTAINER, PartKind.POD, PartKind.EVENTS)
 
     def open(self, line: str) -> Opened:
         """Take everything off one line."""
@@ -214,6 +228,8 @@ class Unwrapper:
             if stamped is None:
                 return Opened(text, Origin.KERNEL)
             return Opened(stamped.text, Origin.KERNEL, True, stamp=stamped.stamp, since_boot=stamped.since_boot)
+        if self._managed:
+            return _managed(clean(line), self.kind)
         if self.kind is PartKind.NOTICE:
             return Opened(clean(line), Origin.ANY)
         return self.message(Opened(line, self.plain_origin))
@@ -224,7 +240,7 @@ class Unwrapper:
         if "\x1b" in text and (found := _BUILDKITE.match(text)):
             stamp, outer = stamp or f"{int(found['millis']) / 1000:.3f}", True
         text = clean(text)
-        if text[:1] in _WRAPPED or "| " in text[:80] or "\t" in text[:100]:
+        if text[:1] in _WRAPPED or "| " in text[:80] or "\t" in text[:100] or ("-" in text[:200] and text[:1].islower()):
             text, stamp, ident, outer = self._containers(text, stamp, ident, outer)
         text, inner, rank, inner_pid, own = self._prefixes.take(text)
         return Opened(
@@ -241,6 +257,10 @@ class Unwrapper:
                 ident, outer = ident or found["name"] or "", True
             elif found := _POD.match(text):
                 ident, outer = ident or found["name"], True
+            elif (found := _STERN.match(text)) and (_LIKE_A_LOG.match(text, found.end()) or self._prefixes.begins(text[found.end() :])):
+                ident, outer = ident or found["name"].replace(" ", "/"), True
+            elif (found := _FOREMAN.match(text)) or (stamp and (found := _AFTER_STAMP.match(text))):
+                ident, outer = ident or found["name"] or "", True
             elif not (found := _CI_STEP.match(text)):
                 break
             text = text[found.end() :]
@@ -250,6 +270,15 @@ class Unwrapper:
         """A column of a table looks the same: ``model | value``. Two spaces before the bar, or a known prefix behind it, tell them apart."""
         rest = text[found.end() :]
         return text[: found.end()].endswith("  | ") or bool(_RFC3339.match(rest)) or self._prefixes.begins(rest)
+
+
+def _managed(text: str, kind: PartKind) -> Opened:
+    """What an engine or a cluster says of a container: as systemd of a unit. An event is its own word; its states also quote what the container wrote."""
+    found = _EVENT.match(text) if kind is PartKind.EVENTS else None
+    if found is None:
+        return Opened(text, Origin.SYSTEMD, trusted=kind is PartKind.EVENTS)
+    stamp = f"{found['day']}T{found['time']}{found['utc'] or found['hours'] + ':' + found['minutes']}"
+    return Opened(text[found.end() :], Origin.SYSTEMD, True, stamp=stamp, trusted=True)
 
 
 def _docker_json(text: str, stamp: str) -> tuple[str, str]:

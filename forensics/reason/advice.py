@@ -11,6 +11,7 @@ from forensics import clock
 from forensics.model import Advice, Cause, Change, Direction, EndBy, Phase
 from forensics.reason.changes import flag
 from forensics.reason.known import KnownFacts
+from forensics.reason.manager import SYSTEMD, fitting, kind_of, name_of
 from forensics.reason.place import Story
 from forensics.reason.verdict import Verdict
 from forensics.ruleset.schema import AdviceRule
@@ -68,7 +69,7 @@ def advise(story: Story, known: KnownFacts, verdict: Verdict, direction: Directi
         what = ", ".join(f"{c.what} {c.before or 'unset'} → {c.after or 'unset'}" for c in changed[:3])
         found.append(Advice(text=f"or roll back what changed since the last good life: {what}"))
     if verdict.cause is Cause.STARTUP_RACE and not any(a.command for a in found):
-        command = concrete("ddforensics wait HOST --unit UNIT", known)
+        command = fitting(concrete("ddforensics wait HOST --unit UNIT", known), story.state)
         found.append(Advice(text="start the client only when the server says it is ready", command=command))
     if verdict.cause is Cause.MISTYPED_UNIT and story.unit:
         found.append(Advice(text=f"ask for {story.unit}", command=f"journalctl -u {shlex.quote(story.unit)}"))
@@ -80,6 +81,8 @@ def _sender(story: Story, verdict: Verdict) -> Advice | None:
     end = story.issue.end
     if verdict.cause is not Cause.SIGNAL_DEATH or verdict.by != "mechanism":
         return None
+    if end.by is EndBy.OPERATOR and kind_of(story.state) != SYSTEMD:
+        return Advice(text=f"somebody sent it through {name_of(story.state)} (kill): the log of sudo or of the deployment tool says who")
     if end.by is EndBy.OPERATOR:
         return Advice(
             text="somebody sent it through systemd (systemctl kill): the log of sudo or of the deployment tool says who",
@@ -87,7 +90,7 @@ def _sender(story: Story, verdict: Verdict) -> Advice | None:
         )
     if end.by is EndBy.ITSELF and end.signal in ("SIGSEGV", "SIGABRT", "SIGBUS", "SIGFPE", "SIGILL", "SIGTRAP"):
         unit = f" -u {shlex.quote(story.unit)}" if story.unit else ""
-        return Advice(text="it crashed by itself: the stack of its core names the function", command=f"coredumpctl info{unit}")
+        return Advice(text="it crashed by itself: the stack of its core names the function", command=fitting(f"coredumpctl info{unit}", story.state))
     return None
 
 
@@ -120,7 +123,8 @@ def _advice(rule: AdviceRule, captures: dict[str, str], known: KnownFacts) -> Ad
     direction = Direction(rule.direction) if rule.direction in {str(d) for d in Direction} else None
     text = filled(rule.text, captures, known)
     command = command_of(rule.command, captures, known)
-    if (text is None and rule.text is not None) or (command is None and rule.command is not None):
+    blank = command is None and rule.command is not None and kind_of(known.story.state) == SYSTEMD
+    if (text is None and rule.text is not None) or blank:
         return None  # half a step with a blank in it helps nobody
     if text is None:
         verb = {Direction.RAISE: "raise", Direction.LOWER: "lower"}.get(direction, "change") if direction else "change"
@@ -140,7 +144,7 @@ def _advice(rule: AdviceRule, captures: dict[str, str], known: KnownFacts) -> Ad
 
 def command_of(text: str | None, captures: Mapping[str, str], known: KnownFacts) -> str | None:
     """A command with its blanks filled, safe to paste: what came out of a log is quoted, however it looks."""
-    return filled(text, captures, known, quote=shlex.quote)
+    return fitting(filled(text, captures, known, quote=shlex.quote), known.story.state)
 
 
 def filled(text: str | None, captures: Mapping[str, str], known: KnownFacts, *, quote: Callable[[str], str] = str) -> str | None:

@@ -9,6 +9,7 @@ from forensics.model import Cause, ClientView, Coverage, Direction, EndBy, EndKi
 from forensics.reason.advice import filled
 from forensics.reason.cite import last_words
 from forensics.reason.known import KnownFacts
+from forensics.reason.manager import name_of
 from forensics.reason.place import Story
 from forensics.reason.verdict import Verdict
 
@@ -61,14 +62,14 @@ def _plain(cause: Cause, story: Story) -> str:
         who = {
             EndBy.UNKNOWN: ", by whom is not known",
             EndBy.ITSELF: ", its own doing",
-            EndBy.OPERATOR: ", sent through systemd on somebody's request",
+            EndBy.OPERATOR: f", sent through {name_of(story.state)} on somebody's request",
         }.get(end.by, f" by {end.by}")
         return f"killed by {end.signal}{who}"
     if cause is Cause.EXIT_CODE_DEATH and end.status is not None:
         return f"it left with exit status {end.status}{_words(story)}"
     plain = {
         Cause.HOST_OOM: "the kernel's out-of-memory killer ended it",
-        Cause.STARTUP_TIMEOUT: "systemd gave up waiting for it to start",
+        Cause.STARTUP_TIMEOUT: f"{name_of(story.state)} gave up waiting for it to start",
         Cause.WATCHDOG_TIMEOUT: "its watchdog was not fed in time",
         Cause.HOST_REBOOT: "the machine went down under it",
     }
@@ -98,9 +99,9 @@ def _died(life: Life) -> str:
 
 def _loop(story: Story) -> str:
     if story.start_limit:
-        return "; systemd has given up restarting it"
+        return f"; {name_of(story.state)} has given up restarting it"
     if (story.restarts or 0) >= 3:
-        return f"; systemd has restarted it {story.restarts} times"
+        return f"; {name_of(story.state)} has restarted it {story.restarts} times"
     return ""
 
 
@@ -117,9 +118,9 @@ def _stopped(story: Story, verdict: Verdict, why: str) -> str:
     name, life = story.name, story.issue
     after = _after(life)
     if verdict.by == "health":
-        return f"{name} is not running, and systemd knows of no failure: it was stopped, ended cleanly, or was never started"
+        return f"{name} is not running, and {name_of(story.state)} knows of no failure: it was stopped, ended cleanly, or was never started"
     if life.end.kind is EndKind.TIMEOUT and life.stop_asked:
-        return f"{name} was stopped{after}, but did not leave in time: systemd killed it"
+        return f"{name} was stopped{after}, but did not leave in time: {name_of(story.state)} killed it"
     if life.stop_asked or life.end.by is EndBy.OPERATOR:
         return f"{name} was stopped{after}, not a crash"
     if life.end.kind is EndKind.STOPPED and not re.search(r"\bstop|SIGTERM|SIGINT", why):

@@ -9,6 +9,7 @@ from forensics.model import Cause, Coverage, EndBy, EndKind, Evidence, Hypothesi
 from forensics.reason.advice import command_of
 from forensics.reason.cite import last_words
 from forensics.reason.known import KnownFacts
+from forensics.reason.manager import fitting, name_of
 from forensics.reason.place import Story
 from forensics.reason.verdict import Verdict
 from forensics.reason.weigh import ORDER, foreign, ranked, survived
@@ -111,7 +112,7 @@ def _ruled_out(story: Story, known: KnownFacts, verdict: Verdict) -> list[Hypoth
     if verdict.cause is Cause.GPU_OOM_INIT and not life.ready and life.phases:
         against(Cause.GPU_OOM_RUNTIME, "it never became ready")
     if verdict.cause in (Cause.STARTUP_RACE, Cause.STARTUP_HANG) and facts.coverage.get("status") in (Coverage.READ, Coverage.GIVEN) and life.alive:
-        against(Cause.SIGNAL_DEATH, "systemd calls the unit active")
+        against(Cause.SIGNAL_DEATH, f"{name_of(story.state)} calls the unit active")
     return rivals
 
 
@@ -142,4 +143,4 @@ def _next(story: Story, cause: Cause) -> str | None:
         Cause.CUDA_FAULT: "dmesg -T | grep -i xid",
         Cause.PORT_IN_USE: "ss -ltnp",
     }
-    return commands.get(cause)
+    return fitting(commands.get(cause), story.state)

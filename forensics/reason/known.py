@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from forensics.model import BenchRun, Cause, Coverage, EndKind, Evidence, Known, Origin, Role, UnitState
 from forensics.reason.acceptance import Acceptance, acceptance
+from forensics.reason.manager import kind_of
 from forensics.reason.memory import Budget, budget
 from forensics.reason.place import Story, error_times, evidence, failed
 
@@ -91,6 +92,8 @@ def _unit(known: KnownFacts, rest: str) -> Value:
         "main_status": state.main_status if state else None,
         "memory_peak_gib": state.memory_peak_gib if state else None,
         "memory_max_gib": state.memory_max_gib if state else None,
+        "manager": kind_of(state),
+        "health": state.health if state else None,
     }
     return values.get(rest), told
 
@@ -106,6 +109,7 @@ SAYS = {
     "restarts": ("restarts",),
     "main_code": ("main", "process"),
     "main_status": ("main", "process"),
+    "health": ("health", "check", "active"),
 }
 
 

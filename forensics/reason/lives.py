@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from forensics.model import EndBy, EndKind, Facts, MarkKind, Origin, PartKind, Phase, Record, Role, Seen
+from forensics.model import EndBy, EndKind, Facts, MarkKind, Origin, PartKind, Phase, Record, Role, Run, Seen, ending
+from forensics.reason.runs import run_at, runs_of
 from forensics.reason.startup import Startup
 from forensics.ruleset.schema import Mark, Rule, RuleSet
 
@@ -67,6 +68,7 @@ class Draft:
     stop_asked: bool = False
     stop_sent: bool = False  # systemd says that somebody sent the signal
     deactivated: bool = False
+    gone: bool = False  # a container engine says that it died, but not how
     stopped: bool = False
     oom: bool = False
     start_timeout: bool = False
@@ -89,7 +91,7 @@ class Draft:
     @property
     def over(self) -> bool:
         """Whether a line said that the main process is gone."""
-        return bool(self.code or self.result or self.deactivated or self.stopped or self.rebooted)
+        return bool(self.code or self.result or self.gone or self.deactivated or self.stopped or self.rebooted)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,8 +139,11 @@ class Fold:
         description: str | None,
         first_at: Mapping[str, float | None],
         own: Own | None = None,
+        runs: tuple[Run, ...] = (),
+        contained: bool = False,
     ) -> None:
-        self.lives: list[Draft] = []
+        self._runs, self._contained = runs, contained
+        self.lives = [_drafted(n, run, last=n == len(runs) - 1) for n, run in enumerate(runs)]
         self.placed: list[Placed] = []
         self.restarts: int | None = None
         self.start_limit = False
@@ -170,6 +175,8 @@ class Fold:
     # ---- which life
 
     def _current(self, record: Record) -> Draft:
+        if self._runs:
+            return self.lives[run_at(self._runs, record)]
         if record.invocation:
             for draft in reversed(self.lives):
                 if draft.invocation == record.invocation:
@@ -179,6 +186,8 @@ class Fold:
         draft = self.lives[-1]
         if record.invocation and draft.invocation and record.invocation != draft.invocation and record.origin is not Origin.KERNEL:
             return self._open(record, by_systemd=False, at=record.at)
+        if self._contained and draft.by_systemd and draft.over and _after(record, draft):
+            return self._open(record, by_systemd=False, at=record.at)  # nothing outlives a container: the next one speaks before its start is noted
         return draft
 
     def _open(self, record: Record, *, by_systemd: bool, at: float | None) -> Draft:
@@ -231,9 +240,8 @@ class Fold:
         record = seen.record
         draft = self._current(record)
         if mark.kind is MarkKind.ARGUMENTS:
-            if (mark.opens and draft.opened and not (draft.by_systemd and not draft.over and record.pid in draft.pids)) or (
-                draft.over and not draft.by_systemd
-            ):
+            again = mark.opens and draft.opened and not (draft.by_systemd and not draft.over and record.pid in draft.pids)
+            if not self._runs and (again or (draft.over and not draft.by_systemd)):
                 draft = self._open(record, by_systemd=False, at=record.at)
             draft.opened = True
             if "args" in captures:
@@ -266,9 +274,13 @@ class Fold:
         if kind is MarkKind.EXITED:
             if captures.get("process", "").lower() == "control" and draft.code is not None:
                 return  # ExecStop and the like: the main process has said its own
-            draft.code, draft.ended_at = captures.get("code"), record.at
             status = captures.get("status", "").partition("/")[0]
-            draft.status = int(status) if status.isdigit() else _signal_number(captures.get("signal") or status)
+            draft.gone, draft.ended_at = True, record.at
+            if "code" in captures:
+                draft.code = captures["code"]
+                draft.status = int(status) if status.isdigit() else _signal_number(captures.get("signal") or status)
+            elif status.isdigit():
+                draft.code, draft.status = ending(int(status))
         elif kind is MarkKind.FAILED:
             result = captures.get("result")
             if not (draft.result and result == "start-limit-hit"):  # the limit hides how the attempt before ended
@@ -310,6 +322,17 @@ class Fold:
                 return
         fresh = self._open(record, by_systemd=True, at=record.at)
         fresh.active = kind is MarkKind.STARTED
+
+
+def _drafted(number: int, run: Run, *, last: bool) -> Draft:
+    """The life of a run that is known before any of its lines is read."""
+    draft = Draft(index=number, by_systemd=True, active=True, started_at=run.started_at, ended_at=run.ended_at)
+    draft.code, draft.status, draft.result, draft.gone = run.code, run.status, run.result, run.ended_at is not None or not last
+    return draft
+
+
+def _after(record: Record, draft: Draft) -> bool:
+    return record.origin is Origin.SERVER and record.at is not None and draft.ended_at is not None and record.at > draft.ended_at
 
 
 def merged(facts: Facts) -> Iterator[Seen]:
@@ -379,7 +402,10 @@ def fold(facts: Facts, rules: RuleSet, unit: str | None, server: str | None) -> 
     state = facts.units.get(unit or "")
     first_at = {name: next((r.at for r in tail.first if r.at is not None), None) for name, tail in facts.tails.items()}
     marks = {m.id: m for p in rules.profiles for m in p.marks if p.name == server and m.from_ is Origin.SERVER}
-    result = Fold(rules, unit, server, state.description if state else None, first_at, own_of(facts, marks, state.main_pid if state else None, unit))
+    own = own_of(facts, marks, state.main_pid if state else None, unit)
+    runs = runs_of(facts, unit, {m.id: m for p in rules.profiles for m in p.marks if m.from_ is Origin.SYSTEMD})
+    contained = bool(state and state.manager)
+    result = Fold(rules, unit, server, state.description if state else None, first_at, own, runs, contained)
     for order, seen in enumerate(merged(facts)):
         result.feed(seen, order)
     return result
@@ -391,7 +417,7 @@ def cascaded(placed: list[Placed], life: int) -> bool:
 
 
 def end_of(
-    draft: Draft, *, self_kill_signal: str | None, kernel_killed: bool, cascades: bool, exit_zero_is_crash: bool
+    draft: Draft, *, self_kill_signal: str | None, kernel_killed: bool, cascades: bool, exit_zero_is_crash: bool, contained: bool = False
 ) -> tuple[EndKind, EndBy, str | None, int | None]:
     """How a life ended, by whom, the signal's name and the exit status; (NONE, …) where no line says that it ended."""
     signal = SIGNALS.get(draft.status or 0, f"signal {draft.status}") if draft.code in ("killed", "dumped") else None
@@ -410,6 +436,11 @@ def end_of(
         return EndKind.STOPPED, EndBy.OPERATOR, signal, status
     if signal in ("SIGTERM", "SIGINT") and draft.stopped and not draft.result and not cascades:
         return EndKind.STOPPED, EndBy.OPERATOR, signal, status  # of a stop job: at a restart "Stopped" comes after the end, and does not count
+    if contained and status == 0:
+        draft.deactivated = True  # what a unit's systemd would say of it
+        return _unsaid_end(draft, self_kill_signal, cascades, exit_zero_is_crash)
+    if signal in ("SIGTERM", "SIGINT") and contained and not draft.result and not cascades:
+        return EndKind.STOPPED, EndBy.UNKNOWN, signal, status  # a container is stopped by these; who asked is known where its engine's events are
     if signal is not None:
         return EndKind.SIGNAL, _killer(draft, signal, self_kill_signal, kernel_killed, cascades), signal, None
     if status is not None:

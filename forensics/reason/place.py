@@ -123,6 +123,7 @@ def _finish(draft: Draft, folded: Fold, profile: Profile | None, state: UnitStat
         kernel_killed=kernel_killed,
         cascades=cascaded(placed, draft.index),
         exit_zero_is_crash=bool(profile and profile.exit_zero_is_crash),
+        contained=bool(last and state and state.manager and state.sub != "auto-restart"),  # what is started again was not wished to end
     )
     alive = _alive(draft, kind, state if last else None)
     if alive:
@@ -148,11 +149,11 @@ def _finish(draft: Draft, folded: Fold, profile: Profile | None, state: UnitStat
         listening_at=startup.listening_at,
         ready_at=startup.ready_at,
         listening=startup.listening,
-        ready=startup.ready,
+        ready=startup.ready or bool(alive and last and state is not None and state.health == "healthy"),
         served=startup.served,
         alive=alive,
         stop_asked=draft.stop_asked,
-        end=End(kind=kind, by=by, signal=signal, status=status, result=draft.result),
+        end=End(kind=kind, by=by, signal=signal, status=status, result=None if state and state.manager else draft.result),  # systemd's word only
         lived_s=max(0.0, lived) if lived is not None else None,
         phases=tuple(startup.spans),
         phase=phase,

@@ -21,6 +21,8 @@ def health(story: Story, verdict: Verdict) -> Health:
     if state is not None and state.sub == "auto-restart":
         return Health.FAILED
     if last.alive:
+        if state is not None and state.health == "unhealthy":
+            return Health.DEGRADED  # by its own check
         if last.ready:
             worrying = verdict.by == "root" and verdict.cause in (
                 Cause.GPU_HARDWARE,
@@ -32,7 +34,11 @@ def health(story: Story, verdict: Verdict) -> Health:
             return Health.DEGRADED if worrying and story.issue is last else Health.HEALTHY
         if verdict.cause is Cause.HEALTHY:
             return Health.HEALTHY
-        return Health.STARTING if story.profile is not None or (state is not None and state.active == "activating") else Health.UNKNOWN
+        return (
+            Health.STARTING
+            if story.profile is not None or (state is not None and (state.active == "activating" or state.health == "starting"))
+            else Health.UNKNOWN
+        )
     if last.end.kind is EndKind.STOPPED or (state is not None and state.active == "deactivating"):
         return Health.STOPPED
     if (state is not None and state.active == "failed") or last.end.kind is not EndKind.NONE:

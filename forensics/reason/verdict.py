@@ -92,12 +92,13 @@ def decide(story: Story, signals: Sequence[Signal]) -> Verdict:
     if states:
         states.sort(key=lambda s: (not s.certain, s.order))
         return _verdict(story, states, "state")
-    if healthy:
+    unwell = story.state is not None and story.state.health in ("unhealthy", "starting")
+    if healthy and not unwell:
         return Verdict(cause=Cause.HEALTHY, status=None, signals=tuple(healthy), by="health")
     if mechanisms:
         return _verdict(story, mechanisms, "mechanism")
     state = story.state
-    if state is not None and state.active == "active" and story.profile is None and story.issue.alive:
+    if state is not None and state.active == "active" and story.profile is None and story.issue.alive and not unwell:
         # it runs, nothing failed, and more cannot be seen of a service that nobody described
         return Verdict(cause=Cause.HEALTHY, status=None, by="health")
     if state is not None and state.active == "inactive" and state.load == "loaded" and state.result in (None, "success"):
@@ -159,7 +160,8 @@ def _ended(story: Story) -> Verdict | None:
         else ()
     )
     signal = Signal(rule="", role=Role.MECHANISM, cause=cause, life=story.issue.index, phase=story.issue.phase, at=story.issue.ended_at, lines=lines)
-    status = Status.ESTABLISHED if end.kind in (EndKind.OOM_KILL, EndKind.WATCHDOG) and end.result else Status.SUPPORTED
+    told = end.result or (story.state is not None and story.state.manager)
+    status = Status.ESTABLISHED if end.kind in (EndKind.OOM_KILL, EndKind.WATCHDOG) and told else Status.SUPPORTED
     return Verdict(cause=cause, status=status, signals=(signal,), by="mechanism")
 
 

@@ -38,6 +38,8 @@ unit.main_code           text    -      exited, killed or dumped
 unit.main_status         number  -      exit status or signal number of the main process
 unit.memory_peak_gib     number  GiB    highest memory of the unit's control group
 unit.memory_max_gib      number  GiB    its limit
+unit.manager             text    -      who runs it: systemd, docker, podman, kubectl
+unit.health              text    -      of a container with a check of its own: starting, healthy, unhealthy
 life.alive               bool    -      the main process of the life at issue lives at the time of the capture
 life.listening           bool    -      its port was bound
 life.ready               bool    -      it said that it is ready, or answered as a ready one does

@@ -24,13 +24,27 @@ FRAGMENTS = st.sampled_from([
     "[2026-05-09 10:15:34 TP0] ", "(Worker_TP1 pid=15193) ERROR 05-08 19:06:38 [x.py:9] ", "× x.service - X", "     Loaded: loaded", "ActiveState=failed", "[Unit]", "ExecStart=/bin/x \\",
     '{"MESSAGE":"x","_PID":"1"}', '{"MESSAGE":[27,91],', '{"log":"', "__CURSOR=s=1\n__REALTIME_TIMESTAMP=5\nMESSAGE=x\n", "MESSAGE\n\x03\0\0\0\0\0\0\0abc\n", "[ 7063.247407] ", "kernel: ",
     "user@h:~$ journalctl -u x", "$ ls", "  | ", "name  | ", "2026-05-09T10:15:34Z ", "\x1b[31m", "\x1b_bk;t=1778321734000\x07", "curl: (7) x", "=== Serving Benchmark Result ===", "[\n", "{", "░░ x",
-    "| NVIDIA-SMI ", "State  Recv-Q ", " " * 40, "a" * 300, "é", "\udcff".encode("utf-8", "surrogateescape").decode("latin-1"),
+    '{"kind": "Pod"', '[{"State": {', "Name:  web-0\nNamespace:  x\n", "    State:  Waiting\n", "apiVersion: v1\nkind: Pod\n", "LAST SEEN   TYPE   REASON   OBJECT\n", "2m  Warning  BackOff  pod/x  y\n",
+    "2026-11-30 10:38:01.6 +0000 UTC container died a291defc8302 (image=x)\n", "web-0 server ", "00O ", "| NVIDIA-SMI ", "State  Recv-Q ", " " * 40, "a" * 300, "é", "\udcff".encode("utf-8", "surrogateescape").decode("latin-1"),
 ])  # fmt: skip
 RAW = st.one_of(
     st.binary(max_size=400),
     st.lists(st.one_of(FRAGMENTS, st.text(max_size=8)), max_size=40).map(lambda found: "".join(found).encode("utf-8", "surrogatepass")),
 )
-KINDS = st.sampled_from([None, *JOURNALS, PartKind.KERNEL, PartKind.SERVER, PartKind.CLIENT, PartKind.STATUS, PartKind.NOTICE])
+KINDS = st.sampled_from(
+    [
+        None,
+        *JOURNALS,
+        PartKind.KERNEL,
+        PartKind.SERVER,
+        PartKind.CLIENT,
+        PartKind.STATUS,
+        PartKind.NOTICE,
+        PartKind.CONTAINER,
+        PartKind.POD,
+        PartKind.EVENTS,
+    ]
+)
 
 
 def framed(raw: bytes, kind: PartKind | None, folder: str) -> tuple[Section, list[Frame]]:

@@ -26,11 +26,32 @@ def test_a_word_that_ssh_or_a_shell_could_misread_is_no_host(word: str) -> None:
         parse_targets([word])
 
 
-@pytest.mark.parametrize("word", ["docker:web", "podman:web", "k8s:ns/pod"])
-def test_containers_are_refused_with_a_way_out(word: str) -> None:
-    with pytest.raises(UsageError, match="not supported yet") as error:
+@pytest.mark.parametrize(
+    "word",
+    [
+        "docker:", "docker:-it", "docker:--help", "docker:a b", "docker:a/b", "docker:$(id)", "docker:.a", "docker:ä", "podman:-a", "podman:a;b", "podman:a\nb", f"docker:{'a' * 254}",
+        "k8s:", "k8s:pod", "k8s:-n/pod", "k8s:ns/-pod", "k8s:ns/pod/-c", "k8s:ns/pod/c/d", "k8s:NS/pod", "k8s:ns/Pod", "k8s:ns/pod_1", "k8s:ns//c", "k8s:ns/pod-", "k8s:n.s/pod",
+        f"k8s:ns/{'a' * 64}", f"k8s:ns/{'a.' * 127}a", "k8s:--kubeconfig=x/pod",
+    ],
+)  # fmt: skip
+def test_a_word_that_a_client_could_take_for_an_option_is_no_container(word: str) -> None:
+    with pytest.raises(UsageError):
         parse_targets([word])
-    assert "diagnose -" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("word", "kind", "inside"),
+    [
+        ("docker:web_1.old-a", TargetKind.DOCKER, ("web_1.old-a",)),
+        ("podman:0aBc", TargetKind.PODMAN, ("0aBc",)),
+        ("k8s:serving/vllm-7c9d5b6f4d-x2x7q", TargetKind.K8S, ("serving", "vllm-7c9d5b6f4d-x2x7q")),
+        ("k8s:default/my.pod-0/main", TargetKind.K8S, ("default", "my.pod-0", "main")),
+    ],
+)
+def test_containers_are_said_outright(word: str, kind: TargetKind, inside: tuple[str, ...], tmp_path: Path) -> None:
+    (tmp_path / "docker:web_1.old-a").write_text("a file of that name has a path\n")
+    [target] = parse_targets([word])
+    assert (target.kind, target.inside, target.name, target.host) == (kind, inside, word, None)
 
 
 def test_a_path_that_does_not_exist_is_not_taken_for_a_host() -> None:

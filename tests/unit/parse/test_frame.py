@@ -118,6 +118,16 @@ def test_client_output_is_the_clients_and_a_notice_nobodys(tmp_path: Path) -> No
         pytest.param("  | ", PartKind.SERVER, "", "", id="compose, cut"),
         pytest.param("qwen-1  | 2026-05-09T10:15:34.159073700Z ", PartKind.SERVER, "2026-05-09T10:15:34.159073700Z", "qwen-1", id="compose -t"),
         pytest.param("[pod/qwen-0/server] ", PartKind.SERVER, "", "qwen-0/server", id="kubectl --prefix"),
+        pytest.param("[pod/qwen-0/server] 2026-05-09T10:15:34.159Z ", PartKind.SERVER, "2026-05-09T10:15:34.159Z", "qwen-0/server", id="kubectl --prefix --timestamps"),
+        pytest.param("qwen-7c9d5b6f4d-x2x7q server ", PartKind.SERVER, "", "qwen-7c9d5b6f4d-x2x7q/server", id="stern"),
+        pytest.param("qwen-0 server 2026-05-09T10:15:34.159Z ", PartKind.SERVER, "2026-05-09T10:15:34.159Z", "qwen-0/server", id="stern -t"),
+        pytest.param("2026-05-09T10:15:34.159000Z 00O ", PartKind.SERVER, "2026-05-09T10:15:34.159000Z", "", id="GitLab"),
+        pytest.param("2026-05-09T10:15:34.159000Z 01E+", PartKind.SERVER, "2026-05-09T10:15:34.159000Z", "", id="GitLab, a line that goes on"),
+        pytest.param('2026-05-09T10:15:34Z {app="qwen", pod="qwen-0"} ', PartKind.SERVER, "2026-05-09T10:15:34Z", "", id="logcli"),
+        pytest.param("2026-05-09T10:15:34Z app[3d8d1] fra [info] ", PartKind.SERVER, "2026-05-09T10:15:34Z", "app[3d8d1]", id="a hosting service"),
+        pytest.param("2026-05-09T10:15:34.15+00:00 app[web.1]: ", PartKind.SERVER, "2026-05-09T10:15:34.15+00:00", "app[web.1]", id="another hosting service"),
+        pytest.param("10:15:34 web.1   | ", PartKind.SERVER, "", "web.1", id="foreman"),
+        pytest.param("\x1b[33mqwen-1  |\x1b[0m ", PartKind.SERVER, "", "qwen-1", id="compose in colour"),
         pytest.param("\x1b[32m", PartKind.SERVER, "", "", id="colour"),
         pytest.param("#033[32m", PartKind.SERVER, "", "", id="colour, as rsyslog writes it"),
         pytest.param("\ufeff", PartKind.SERVER, "", "", id="byte order mark"),
@@ -132,6 +142,29 @@ def test_wrappers_come_off_in_layers(prefix: str, part: PartKind, stamp: str, id
 @pytest.mark.parametrize("line", ["model | accept length", "INFO | main | started", "| NVIDIA-SMI 550.54 |", "a: b | c"])
 def test_a_column_of_a_table_is_no_wrapper(line: str, tmp_path: Path) -> None:
     assert one(tmp_path, line, PartKind.SERVER).text == line
+
+
+@pytest.mark.parametrize(
+    "line", ["step-1 done with it", "fp8-quant layer 3", "layer-0 norm Error", "a-12 b", "app[web.1]: started", "gpt-2 model ValueError"]
+)
+def test_two_words_and_a_number_are_no_pod(line: str, tmp_path: Path) -> None:
+    assert one(tmp_path, line, PartKind.SERVER).text == line
+
+
+def test_an_event_of_an_engine_is_its_own_word_and_its_time_is_read(tmp_path: Path) -> None:
+    for line, stamp in (
+        ("2026-11-30T10:37:39.899509864Z container die 880a0a86cad0 (exitCode=1, image=app:1, name=exit1)", "2026-11-30T10:37:39.899509864Z"),
+        ("2026-11-30 10:38:01.69373474 +0000 UTC container died a291defc8302 (image=app:1, name=exit1)", "2026-11-30T10:38:01.69373474+00:00"),
+        ("2026-11-30 12:38:01 +0200 CEST container died a291defc8302 (image=app:1, name=exit1)", "2026-11-30T12:38:01+02:00"),
+    ):
+        frame = one(tmp_path, line, PartKind.EVENTS)
+        assert (frame.origin, frame.stamp, frame.fields["trusted"]) == (Origin.SYSTEMD, stamp, "1")
+        assert frame.text.startswith("container d")
+
+
+def test_what_a_state_quotes_of_the_container_is_not_trusted(tmp_path: Path) -> None:
+    frame = one(tmp_path, '    "Output": "web.service: Main process exited, code=killed, status=9/KILL"', PartKind.CONTAINER)
+    assert (frame.origin, frame.fields) == (Origin.SYSTEMD, {})
 
 
 def test_a_line_of_dockers_own_file_is_opened(tmp_path: Path) -> None:
