@@ -75,5 +75,13 @@ def health(probes: Sequence[tuple[int, str, float]]) -> tuple[Question, ...]:
     script = f"program={shlex.quote(_PYTHON)}\n{_ASK}" + "\n".join(calls) + "\nwait\nexit 0"
     longest = max(limit_s for _, _, limit_s in probes)
     return (
-        Question(name="health", part=PartKind.HEALTH, argv="curl http://127.0.0.1:PORT/PATH", script=script, limit_s=longest + 4, max_bytes=65536),
+        Question(
+            name="health",
+            part=PartKind.HEALTH,
+            argv="curl http://127.0.0.1:PORT/PATH",
+            script=script,
+            limit_s=longest + 4,
+            max_bytes=65536,
+            lane="health",
+        ),
     )

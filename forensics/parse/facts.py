@@ -35,7 +35,7 @@ from forensics.model import (
     Tail,
     UnitState,
 )
-from forensics.parse import bench, host, sniff, systemd, unitstate
+from forensics.parse import bench, host, hostfacts, machine, sniff, systemd, unitstate
 from forensics.parse import frame as framing
 from forensics.parse.asked import asked_unit, is_filtered
 from forensics.parse.sniff import Part
@@ -50,7 +50,7 @@ STATES = frozenset({PartKind.IS_ACTIVE, PartKind.STATUS, PartKind.SHOW, PartKind
 _EVIDENCE: Mapping[PartKind, str] = {
     **dict.fromkeys(JOURNALS, "journal"), PartKind.STATUS: "status", PartKind.SHOW: "status", PartKind.IS_ACTIVE: "status", PartKind.KERNEL: "kernel", PartKind.UNITS: "units",
     PartKind.SOCKETS: "sockets", PartKind.HEALTH: "health", PartKind.GPU: "gpu", PartKind.SERVER: "log", PartKind.CLIENT: "bench", PartKind.BENCH_JSON: "bench",
-    PartKind.BOOTS: "boots", PartKind.UNIT_FILE: "unit-file",
+    PartKind.BOOTS: "boots", PartKind.UNIT_FILE: "unit-file", PartKind.PROCESSES: "processes", PartKind.DISKS: "disks", PartKind.MACHINE: "machine",
 }  # fmt: skip
 KINDS = ("journal", "status", "kernel", "bench", "units", "sockets", "health", "gpu", "log")
 _BETTER = (Coverage.READ, Coverage.GIVEN, Coverage.CUT, Coverage.DENIED, Coverage.EMPTY, Coverage.NOT_COLLECTED)
@@ -86,6 +86,7 @@ class _Gathered:
     gpus: list[Gpu] = field(default_factory=list)
     gpu_processes: list[GpuProcess] = field(default_factory=list)
     boots: list[Boot] = field(default_factory=list)
+    around: hostfacts.HostGathered = field(default_factory=hostfacts.HostGathered)
     clock_at: float | None = None
     asked: list[Asked] = field(default_factory=list)
     kinds: dict[str, tuple[PartKind, ...]] = field(default_factory=dict)
@@ -136,6 +137,7 @@ def facts(capture: Capture, scan: Scanned, *, tails: Ends | None = None) -> Fact
         gpus=tuple(got.gpus),
         gpu_processes=tuple(got.gpu_processes),
         boots=tuple(got.boots),
+        host=got.around.state(),
         tails=ends,
         kinds=got.kinds,
         coverage={kind: got.coverage.get(kind, Coverage.NOT_COLLECTED) for kind in (*KINDS, *got.coverage)},
@@ -170,7 +172,7 @@ def _section(section: Section, got: _Gathered) -> None:
             _given_coverage(section, part, got)
         if part.kind in (PartKind.CLIENT, PartKind.BENCH_JSON):
             got.clients.append((section, part))
-        elif part.kind in STATES or part.kind in _READERS:
+        elif part.kind in STATES or part.kind in _READERS or part.kind in hostfacts.READERS:
             _structured(section, part, got)
     _asked(section, parts, got)
 
@@ -195,6 +197,8 @@ def _structured(section: Section, part: Part, got: _Gathered) -> None:
             return
         got.states.extend((part.kind, state) for state in states)
         got.problems.extend(problems)
+    elif part.kind in hostfacts.READERS:
+        got.problems.extend(hostfacts.READERS[part.kind](text, source, first, got.around))
     else:
         _READERS[part.kind](text, source, first, got)
 
@@ -216,6 +220,8 @@ def _gpu(text: str, source: str, first: int, got: _Gathered) -> None:
     cards, processes, problems = host.gpus(text, source=source, first_line=first)
     got.gpus.extend(cards)
     got.gpu_processes.extend(processes)
+    for number, line in enumerate(text.split("\n")[:200], first):
+        machine.driver(line, got.around.said, source=source, number=number)
     got.problems.extend(problems)
 
 
@@ -348,6 +354,7 @@ def _first_line(text: str) -> str:
 def _named_listed(got: _Gathered, capture: Capture) -> list[UnitState]:
     """Of the host's hundreds of units those that something else speaks of."""
     wanted = {state.name for _, state in got.states} | {capture.pick.unit, *capture.pick.candidates}
+    wanted |= {name for _, state in got.states for name in (*state.rivals, *state.props)}
     return [state for state in got.listed if state.name in wanted]
 
 

@@ -256,7 +256,10 @@ def _journal(texts: Sequence[str], at: int, stop: int) -> _Run:
 _GOES_ON = {
     PartKind.NOTICE: re.compile(r"\s{2,}\S"),
     PartKind.UNITS: shape.UNITS_TAIL,
-    PartKind.GPU: re.compile(r"[|+]"),
+    PartKind.GPU: re.compile(r"[|+]|(?:\d{1,3}|GPU-[0-9a-f-]{4,40}|[0-9A-Fa-f]{8}:[0-9A-Fa-f:.]{4,10}), \S"),
+    PartKind.DISKS: shape.DISKS_TAIL,
+    PartKind.PROCESSES: shape.PROCESSES_TAIL,
+    PartKind.COREDUMPS: re.compile(r"\s+\S"),
     PartKind.KERNEL: re.compile(r"\s+\S"),
 }
 
