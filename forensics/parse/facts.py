@@ -355,6 +355,9 @@ def _named_listed(got: _Gathered, capture: Capture) -> list[UnitState]:
     """Of the host's hundreds of units those that something else speaks of."""
     wanted = {state.name for _, state in got.states} | {capture.pick.unit, *capture.pick.candidates}
     wanted |= {name for _, state in got.states for name in (*state.rivals, *state.props)}
+    if capture.pick.unit:  # whose process listens or holds GPU memory
+        pids = {x.pid for x in (*(got.listeners or ()), *got.gpu_processes)}
+        wanted |= {p.unit for p in got.around.processes or () if p.pid in pids}
     return [state for state in got.listed if state.name in wanted]
 
 

@@ -130,7 +130,9 @@ def squatters(story: Story) -> tuple[Squatter, ...]:
             continue
         if began is not None and story.issue.ended_at is not None and began > story.issue.ended_at:
             continue  # it came later
-        leftover = process is not None and (bool(ours) or not process.unit.endswith(".service"))
+        owner = story.facts.units.get(process.unit) if process is not None else None
+        gone = owner is not None and owner.active in ("failed", "inactive")
+        leftover = process is not None and (bool(ours) or gone or not process.unit.endswith(".service"))
         found.append(Squatter(on=on, process=process, leftover=leftover))
     return tuple(sorted(found, key=lambda s: -(s.on.used_gib or 0.0)))
 
@@ -217,6 +219,13 @@ def disk_of(story: Story, texts: Iterable[str]) -> FileSystem | None:
             if held:
                 return max(held, key=lambda d: len(d.mount))
     return None
+
+
+def mounts_named(story: Story) -> frozenset[str]:
+    """The mount points that the unit's command line or its server's arguments name a path of."""
+    words = " ".join((*(story.state.argv if story.state else ()), *story.issue.arguments.values()))[:8000]
+    paths = _PATH.findall(words)
+    return frozenset(d.mount for d in story.facts.host.disks or () if d.mount != "/" and any(_under(p, d.mount) for p in paths))
 
 
 def _under(path: str, mount: str) -> bool:

@@ -15,6 +15,12 @@ CLOCK_OFF_S = 5.0
 TOGETHER_S = 5.0
 WEEK_S, DAY_S = 7 * 86400.0, 86400.0
 MOST_PACKAGES = 6
+NOT_OF_A_CARD = (
+    Cause.PORT_IN_USE, Cause.BAD_ARGUMENTS, Cause.FILE_ACCESS, Cause.EXEC_FAILURE, Cause.DISK_FULL, Cause.OPERATOR_STOP, Cause.UNIT_MISSING, Cause.MISTYPED_UNIT,
+    Cause.WRONG_ENDPOINT, Cause.HOST_REBOOT,
+)  # fmt: skip
+# where a server's own things lie; any other disk counts only where its command line names it
+_OWN_MOUNTS = re.compile(r"/|/(?:var|tmp|home|root|opt|usr|srv|etc)(?:/[\w.-]+){0,2}|/dev/shm")
 # what a server of models stands on; anything else counts for a day only
 _BASE = re.compile(
     r"(?:lib)?(?:nvidia|cuda|cudnn|nccl|cublas|rocm|hip|amdgpu)|linux-(?:image|modules)|kernel(?:-core|-modules)?$|libc6$|glibc|python3|systemd$|docker|containerd|podman|nvidia"
@@ -26,7 +32,7 @@ _BASE = re.compile(
 
 def warnings(story: Story, verdict: Verdict) -> list[Warn]:
     """What a reader would not think of: a file that is not what runs, a clock that is off, a rival that was started, a full disk, a sick card."""
-    return [*_unit_file(story), *_clock(story), *_together(story), *_short_of(story, verdict), *_cards(story)]
+    return [*_unit_file(story), *_clock(story), *_together(story), *_short_of(story, verdict), *_cards(story, verdict)]
 
 
 def _unit_file(story: Story) -> list[Warn]:
@@ -39,7 +45,7 @@ def _unit_file(story: Story) -> list[Warn]:
     unit = shlex.quote(story.unit) if story.unit else "UNIT"
     if later:
         newest = max(later, key=lambda f: f.changed_at)
-        what = f"{newest.path} was changed at {clock.iso(newest.changed_at)}, after this life began ({clock.iso(life.started_at or 0.0)})"
+        what = f"{newest.path} was changed at {_when(newest.changed_at)}, after this life began ({_when(life.started_at or 0.0)})"
     else:
         what = "a file of the unit has been changed since systemd loaded it"
     if state.need_reload:
@@ -49,6 +55,10 @@ def _unit_file(story: Story) -> list[Warn]:
         return []  # it has been started again since: that is what the lives are for
     again = f"; systemctl restart {unit}" if life.alive else ", so the next start may differ"
     return [Warn(kind="unit-changed", text=f"{what}: this life does not know it yet{again}")]
+
+
+def _when(at: float) -> str:
+    return clock.iso(float(int(at)))
 
 
 def _clock(story: Story) -> list[Warn]:
@@ -89,7 +99,8 @@ def _together(story: Story) -> list[Warn]:
 
 def _short_of(story: Story, verdict: Verdict) -> list[Warn]:
     found = []
-    full = around.full_disks(story)
+    named = around.mounts_named(story)
+    full = [d for d in around.full_disks(story) if _OWN_MOUNTS.fullmatch(d.mount) or d.mount in named]
     if full and verdict.cause is not Cause.DISK_FULL:
         found.append(Warn(kind="disk-full", text="; ".join(around.described(d) for d in full[:3])))
     figures = story.facts.host.figures
@@ -104,9 +115,9 @@ def _short_of(story: Story, verdict: Verdict) -> list[Warn]:
     return found
 
 
-def _cards(story: Story) -> list[Warn]:
+def _cards(story: Story, verdict: Verdict) -> list[Warn]:
     bad = [g for g in story.facts.gpus if g.ecc_uncorrected]
-    if not bad:
+    if not bad or verdict.cause in NOT_OF_A_CARD:
         return []
     told = ", ".join(f"GPU {g.index}: {g.ecc_uncorrected}" for g in bad[:4])
     return [Warn(kind="gpu-ecc", text=f"uncorrected memory errors since the driver was loaded ({told}); nvidia-smi -q -d ECC,ROW_REMAPPER says more")]
@@ -155,7 +166,7 @@ def _packages(story: Story, good_started_at: float | None) -> list[Change]:
     ]
     near.sort(key=lambda p: (_BASE.match(p.name) is None, -p.at))
     return [
-        Change(what=f"package {p.name}", before=p.before or None, after=f"{p.after or 'removed'}, {clock.span(began - p.at)} before this life", since="the days before")
+        Change(what=f"package {p.name}", before=p.before or None, after=f"{p.after or 'removed'}, {clock.span(began - p.at)} before this life", since="the week before this life")
         for p in near[:MOST_PACKAGES]
     ]  # fmt: skip
 
@@ -200,9 +211,15 @@ def _who(process: Process) -> str:
     return f"{_program(process)} ({', '.join(parts)})"
 
 
-def _rid(process: Process, unit: str | None) -> str:
+def _ended(story: Story, process: Process) -> bool:
+    """Whether the unit that a process belongs to does not run any more: it was left behind."""
+    state = story.facts.units.get(process.unit)
+    return state is not None and state.active in ("failed", "inactive")
+
+
+def _rid(story: Story, process: Process) -> str:
     """The command that looks at a process or ends it; for a person to decide on."""
-    if process.unit.endswith(".service") and process.unit != unit:
+    if process.unit.endswith(".service") and process.unit != story.unit and not _ended(story, process):
         return f"systemctl status {shlex.quote(process.unit)}"
     return f"kill -TERM {process.pid}"
 
@@ -225,11 +242,13 @@ def _port(story: Story, _verdict: Verdict) -> list[Advice]:
         return [Advice(text=f"port {holder.port} is held by a later run of the same unit, {who}: look whether that one serves")]
     if holder.own:
         text = f"port {holder.port} is held by {who}, left over from an earlier run of the same unit: end it, then start the unit again"
+    elif _ended(story, process):
+        text = f"port {holder.port} is held by {who}, left behind by that unit, which does not run any more: end it, or take another port"
     elif process.unit.endswith(".service"):
         text = f"port {holder.port} is held by {who}: stop that unit, or give one of the two another port"
     else:
         text = f"port {holder.port} is held by {who}: end that if nobody needs it, or take another port"
-    return [Advice(text=text, command=_rid(process, story.unit))]
+    return [Advice(text=text, command=_rid(story, process))]
 
 
 def _gpu(story: Story, _verdict: Verdict) -> list[Advice]:
@@ -243,7 +262,7 @@ def _gpu(story: Story, _verdict: Verdict) -> list[Advice]:
     before = began is not None and story.issue.started_at is not None and began < story.issue.started_at
     left = ": left over from before, end it if nobody needs it" if first.leftover and before else ": end it or leave it its room"
     text = f"GPU memory is held by others: {', '.join(told)}{more}{left}"
-    return [Advice(text=text, command=_rid(first.process, story.unit) if first.process else f"ps -o pid,user,lstart,cgroup,args -p {first.on.pid}")]
+    return [Advice(text=text, command=_rid(story, first.process) if first.process else f"ps -o pid,user,lstart,cgroup,args -p {first.on.pid}")]
 
 
 def _disk(story: Story, verdict: Verdict) -> list[Advice]:
