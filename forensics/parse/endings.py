@@ -15,6 +15,7 @@ _ORDERLY = re.compile(
     r"|Journal stopped|Shutting down\.|Stopping Journal Service|Powering off\.|Rebooting\.|Sending SIGTERM to remaining processes|Received SIGTERM from PID 1 \(systemd-shutdow"
     r"|System is (?:rebooting|powering down)|reboot: (?:Restarting system|Power down))"
 )
+_WAY = re.compile(r"Reached target (?:[a-z-]{1,20}\.target - )?(?:System )?(?:Reboot|Power[- ]Off|Halt)\b")  # says more than that it goes down
 _ENTRY = re.compile(r"^\d{4}-\d\d-\d\dT\S{1,30} \S{1,128} (?P<ident>[\w.()-]{1,40})(?:\[\d{1,10}\])?: (?P<text>.*)$")
 
 
@@ -33,7 +34,7 @@ def boot_ends(text: str, *, source: str = "", first_line: int = 1) -> tuple[tupl
             held = {"index": int(match["index"]), "how": "unknown", "source": source, "line_no": number, "text": ""}
         elif held is not None and (entry := _ENTRY.match(line)):
             how = "panic" if _PANIC.search(entry["text"]) else "orderly" if _ORDERLY.match(entry["text"]) else "abrupt"
-            if held["how"] in ("unknown", "abrupt") or how == "panic":
+            if held["how"] in ("unknown", "abrupt") or how == "panic" or (how == "orderly" and held["how"] == how and _WAY.match(entry["text"])):
                 held.update(how=how, line_no=number, text=line)
             held["at"] = stamp(line.split(" ", 1)[0]) or held.get("at")
     if held is not None:

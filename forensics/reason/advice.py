@@ -16,6 +16,8 @@ from forensics.reason.place import Story
 from forensics.reason.verdict import Verdict
 from forensics.ruleset.schema import AdviceRule
 
+# nothing that a file of the unit could have brought about
+OF_THE_HOST = (Cause.HOST_REBOOT, Cause.OPERATOR_STOP, Cause.PORT_IN_USE, Cause.DISK_FULL, Cause.GPU_HARDWARE)
 BARE = "run the command"
 _WORDS = r"\b(?:UNIT|HOST|PORT|PID|MODEL)\b"
 _SINCE = r"--since[= ](?:\"-1h\"|'-1h'|-1h)"
@@ -68,7 +70,7 @@ def advise(story: Story, known: KnownFacts, verdict: Verdict, direction: Directi
             found[-1] = replace(found[-1], command=made.command)  # a step and its command are one
         else:
             found.append(made)
-    since_good = [c for c in changed if c.since == "the last good life"]
+    since_good = [c for c in changed if c.since == "the last good life" and not (c.what.startswith("/") and verdict.cause in OF_THE_HOST)]
     if verdict.by in ("root", "mechanism") and since_good:
         what = ", ".join(c.what if c.what.startswith("/") else f"{c.what} {c.before or 'unset'} → {c.after or 'unset'}" for c in since_good[:3])
         found.append(Advice(text=f"or roll back what changed since the last good life: {what}"))

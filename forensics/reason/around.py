@@ -16,6 +16,7 @@ _PORTS = re.compile(r"(?:\bport[ =:]{1,3}|', |[\w\]]:)(?P<port>[1-9]\d{1,4})\b")
 _PATH = re.compile(r"(?<![\w:/])/[\w.@+-]{1,100}(?:/[\w.@+-]{1,100}){0,20}")
 NEAR_END_S = 30.0  # a core is written, then noted, and only then does systemd say that the process is gone
 OVERLAP_S = 5.0
+GOING_DOWN_S = 120.0  # systemd stops a unit within the 90 s it has for that, and the rest of the machine after it
 HELD_GIB = 0.5  # less than a context of its own takes
 FULL_GIB, FULL_SHARE, SMALL_GIB = 0.05, 0.005, 0.06
 LOOKED = (Coverage.READ, Coverage.GIVEN)
@@ -166,18 +167,17 @@ def core_at_end(story: Story) -> bool | None:
 
 
 def boot_end(story: Story) -> BootEnd | None:
-    """How the boot ended in which the life at issue went down; None where it did not, or where nobody knows."""
+    """How the boot ended that the life at issue went down with, or was stopped for; None where it did not, or where nobody knows."""
     life = story.issue
-    if life.end.kind is not EndKind.REBOOT:
-        return None
-    boots = story.facts.boots
     at = life.ended_at if life.ended_at is not None else life.last_at
-    held = [b for b in boots if at is not None and b.first_at is not None and b.last_at is not None and b.first_at - 1 <= at <= b.last_at + 1]
-    indices = {b.index for b in held}
-    ends = [e for e in story.facts.host.boot_ends if not indices or e.index in indices]
-    if not indices and at is not None:
-        ends = [e for e in ends if e.at is not None and abs(e.at - at) < 120]
-    return ends[0] if len(ends) == 1 else None
+    if at is None or life.end.kind not in (EndKind.REBOOT, EndKind.STOPPED, EndKind.TIMEOUT):
+        return None
+    for boot in story.facts.boots:
+        if boot.index < 0 and boot.first_at is not None and boot.last_at is not None and boot.first_at - 1 <= at <= boot.last_at + 1:
+            if life.end.kind is not EndKind.REBOOT and boot.last_at - at > GOING_DOWN_S:
+                return None  # it was stopped, and the machine ran on
+            return next((e for e in story.facts.host.boot_ends if e.index == boot.index), None)
+    return None
 
 
 # --------------------------------------------------------------------------- disks

@@ -309,9 +309,9 @@ def _core(story: Story, verdict: Verdict) -> list[Advice]:
         return []
     main = story.state.main_pid if story.state else None
     whose = "its main process" if core.pid == main else "a child" if main is not None else "a process of it"
-    where = (
-        f", in {core.library}: {core.frames[0].partition(' (')[0]}" if core.frames and core.library else ", without a stack (no symbols were read)"
-    )
+    frame = next((f for f in core.frames if f"({core.library}" in f), "").partition(" (")[0]
+    named = f" ({frame})" if frame not in ("", "n/a") else ""
+    where = f", in {core.library}{named}" if core.library else ", without a stack (no symbols were read)"
     program = core.exe.rpartition("/")[2] or "?"
     return [Advice(text=f"{whose} left a core (pid {core.pid}, {program}, {core.signal}){where}", command=f"coredumpctl info {core.pid}")]
 
@@ -331,7 +331,7 @@ def lines(story: Story, verdict: Verdict) -> list[Evidence]:
     if verdict.cause is Cause.HOST_OOM:
         return list(around.memory_limit(story)[2])
     if verdict.cause in (Cause.SIGNAL_DEATH, Cause.EXIT_CODE_DEATH, Cause.UNKNOWN) and (core := around.core_of(story)) is not None:
-        return [around.cited(core.source, *core.lines[k]) for k in ("signal", "pid", "frame") if k in core.lines][:3]
+        return [around.cited(core.source, *core.lines[k]) for k in (("signal", "frame") if "signal" in core.lines else ("pid",)) if k in core.lines]
     if verdict.cause in (Cause.STARTUP_HANG, Cause.STARTUP_TIMEOUT):
         return [around.cited(p.source, p.line_no, p.text) for p in around.stuck(story)[:2]]
     return []
@@ -343,8 +343,8 @@ def no_disk_full(story: Story) -> str:
     ended = story.issue.ended_at
     if not looked or ended is None or story.at is None or story.at - ended > 3600 or around.full_disks(story):
         return ""
-    known = [d for d in around.disks(story) if d.free_gib is not None]
-    least = min(known, key=lambda d: d.free_gib or 0.0, default=None)
+    known = [(d.free_gib / d.size_gib, d) for d in around.disks(story) if d.free_gib is not None and d.size_gib]
+    least = min(known, key=lambda pair: pair[0])[1] if known else None
     return f"no local file system is full (least room: {around.described(least)})" if least is not None else ""
 
 
