@@ -30,7 +30,7 @@ def of_unit(name: str) -> tuple[Question, ...]:
         Question(name="unit-now", part=PartKind.UNIT_NOW, argv=f"stat the files of {u}; cat memory.* of its control group", limit_s=5, max_bytes=64 * KIB,
                  script=f"{need('systemctl')}\nu={u}\n{_UNIT_NOW}"),
         Question(name="coredumps", part=PartKind.COREDUMPS, argv=f"coredumpctl -1 info COREDUMP_UNIT={u}", limit_s=6, max_bytes=64 * KIB,
-                 lane="journal", sudo=True, script=f"u={u}\n{MAY_READ}\n{_COREDUMPS}", files=("*coredumpctl*",)),
+                 lane="journal", sudo=True, script=f"u={u}\n{_COREDUMPS}", files=("*coredumpctl*",)),
     )  # fmt: skip
 
 
@@ -83,6 +83,7 @@ systemctl show --no-pager -p FragmentPath,SourcePath,DropInPaths,ControlGroup --
 
 _COREDUMPS = """\
 command -v coredumpctl >/dev/null 2>&1 || { echo 'coredumpctl: not found'; exit 0; }
+journalctl -n 1 --no-pager >/dev/null </dev/null
 coredumpctl --no-pager -r list "COREDUMP_UNIT=$u" 2>/dev/null </dev/null | head -n 12
 echo
 coredumpctl --no-pager -1 info "COREDUMP_UNIT=$u" 2>/dev/null </dev/null
@@ -104,7 +105,7 @@ for o in pid,ppid,stat,etimes,rss,user:20,unit:120,args pid,ppid,stat,etimes,rss
   ps -eo "$o" --sort=-rss | awk "$w"
   exit 0
 done
-ps -o pid,ppid,stat,time,rss,user,args 2>/dev/null | awk '{ $1 = $1; print substr($0, 1, 480) }'
+ps -o pid,ppid,stat,rss,user,args 2>/dev/null | awk '{ $1 = $1; print substr($0, 1, 480) }'
 exit 0"""
 
 _MACHINE = """\

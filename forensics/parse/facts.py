@@ -237,11 +237,17 @@ def _boots(text: str, source: str, first: int, got: _Gathered) -> None:
     got.problems.extend(problems)
 
 
+_CHANGED = re.compile(rf"Warning: The unit file[^\n]{{0,60}} of (?P<unit>{systemd.UNIT_NAME}) changed on disk")
+
+
 def _notice(text: str, source: str, first: int, got: _Gathered) -> None:
     for number, line in enumerate(text.split("\n"), first):
         if "could not be found" in line or "No files found for" in line:
             states, _ = systemd.status(line, source=source, first_line=number)
             got.states.extend((PartKind.STATUS, state) for state in states)
+        elif changed := _CHANGED.match(line):
+            told = UnitState(name=changed["unit"], need_reload=True, source=source, lines={"reload": (number, line.strip()[:400])})
+            got.states.append((PartKind.NOTICE, told))
 
 
 _READERS: Mapping[PartKind, Callable[[str, str, int, _Gathered], None]] = {

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from forensics.model import BootEnd, Cause, Coredump, Coverage, EndKind, Evidence, FileSystem, GpuProcess, Listener, Process
+from forensics.model import BootEnd, Cause, Coredump, Coverage, EndKind, Evidence, FileSystem, GpuProcess, Listener, PartKind, Process
 from forensics.reason.place import Story
 
 _PORTS = re.compile(r"(?:\bport[ =:]{1,3}|', |[\w\]]:)(?P<port>[1-9]\d{1,4})\b")
@@ -27,6 +27,11 @@ def cited(source: str, line: int, text: str) -> Evidence:
     return Evidence(source=source, line=line, text=text[:2000])
 
 
+def source_of(story: Story, kind: PartKind, usual: str) -> str:
+    """The section or file that holds answers of a kind; its usual name where that is not known."""
+    return next((name for name, kinds in story.facts.kinds.items() if kind in kinds), usual)
+
+
 def started_at(story: Story, process: Process | None) -> float | None:
     """When a process began, by its age at the time of the capture."""
     return story.at - process.age_s if process is not None and process.age_s is not None and story.at is not None else None
@@ -42,13 +47,14 @@ class Holder:
     port: int
     listener: Listener
     process: Process | None = None
+    source: str = "sockets"
     own: str = ""  # "earlier" or "later": a process of the same unit, left over, or the one that runs now
 
     @property
     def lines(self) -> tuple[Evidence, ...]:
         """The line of the socket, and that of the process."""
         of_process = (cited(self.process.source, self.process.line_no, self.process.text),) if self.process and self.process.text else ()
-        return (cited("sockets", self.listener.line_no, self.listener.text), *of_process)
+        return (cited(self.source, self.listener.line_no, self.listener.text), *of_process)
 
 
 def wanted_port(story: Story) -> int | None:
@@ -85,7 +91,7 @@ def port_holder(story: Story) -> Holder | None:
         own = "later" if died is not None and began is not None and began > died else "earlier"
         if process.pid in story.issue.pids and story.issue.alive:
             return None
-    return Holder(port=port, listener=listener, process=process, own=own)
+    return Holder(port=port, listener=listener, process=process, source=source_of(story, PartKind.SOCKETS, "sockets"), own=own)
 
 
 def port_is_free(story: Story) -> bool | None:
@@ -106,12 +112,13 @@ class Squatter:
     on: GpuProcess
     process: Process | None
     leftover: bool
+    source: str = "gpu"
 
     @property
     def lines(self) -> tuple[Evidence, ...]:
         """Its line of nvidia-smi and that of ps."""
         of_process = (cited(self.process.source, self.process.line_no, self.process.text),) if self.process else ()
-        return (cited("gpu", self.on.line_no, self.on.text), *of_process)
+        return (cited(self.source, self.on.line_no, self.on.text), *of_process)
 
 
 def squatters(story: Story) -> tuple[Squatter, ...]:
@@ -134,7 +141,7 @@ def squatters(story: Story) -> tuple[Squatter, ...]:
         owner = story.facts.units.get(process.unit) if process is not None else None
         gone = owner is not None and owner.active in ("failed", "inactive")
         leftover = process is not None and (bool(ours) or gone or not process.unit.endswith(".service"))
-        found.append(Squatter(on=on, process=process, leftover=leftover))
+        found.append(Squatter(on=on, process=process, leftover=leftover, source=source_of(story, PartKind.GPU, "gpu")))
     return tuple(sorted(found, key=lambda s: -(s.on.used_gib or 0.0)))
 
 
@@ -190,7 +197,8 @@ def disks(story: Story) -> tuple[FileSystem, ...]:
         for d in story.facts.host.disks or ()
         if not d.mount.startswith(("/run", "/sys", "/proc", "/snap", "/boot/efi", "/var/lib/docker/overlay", "/var/lib/kubelet/pods"))
         and not (d.mount.startswith("/dev") and not d.mount.endswith("/shm"))
-        and (d.size_gib is None or d.size_gib >= SMALL_GIB or d.free_gib == 0)
+        and not d.device.startswith(("/dev/loop", "/dev/sr"))  # images, full by nature
+        and (d.size_gib is None or d.size_gib >= SMALL_GIB)
     )
 
 

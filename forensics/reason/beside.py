@@ -282,20 +282,20 @@ def _disk(story: Story, verdict: Verdict) -> list[Advice]:
     return []
 
 
-def _memory(story: Story, _verdict: Verdict) -> list[Advice]:
+def _memory(story: Story, verdict: Verdict) -> list[Advice]:
     peak, limit, _ = around.memory_limit(story)
     figures = story.facts.host.figures
-    if limit is not None and (peak is None or peak >= 0.9 * limit):
-        reached = f", and its peak was {_gib(peak)}" if peak is not None else ""
-        return [Advice(text=f"the unit's own limit is {_gib(limit)} (MemoryMax=){reached}: raise it, or let it use less", command=f"systemctl edit {shlex.quote(story.unit or 'UNIT')}")]  # fmt: skip
+    said = " ".join(x.record.text[:2000] for x in verdict.signals if x.record is not None)
+    of_the_machine = "CONSTRAINT_NONE" in said or re.search(r"(?:^|: )Out of memory: Kill", said) is not None
+    if limit is not None and not of_the_machine and (peak is None or peak >= 0.9 * limit):
+        met = f", and its peak was {_gib(peak)}: raise it" if peak is not None else ": where it was that one that it met, raise it"
+        command = f"systemctl edit {shlex.quote(story.unit or 'UNIT')}"
+        return [Advice(text=f"the unit's own limit is {_gib(limit)} (MemoryMax=){met}, or let it use less", command=command)]
     total, left = figures.get("mem_total_gib"), figures.get("mem_available_gib")
-    if limit is None and total and left is not None and story.state is not None:
+    if (limit is None or of_the_machine) and total and left is not None and story.state is not None:
         swap = "" if figures.get("swap_total_gib") else ", no swap"
-        return [
-            Advice(
-                text=f"the unit has no limit of its own: the machine ({total:.0f} GiB{swap}; {left:.1f} GiB available now) was too small for all that ran on it"
-            )
-        ]
+        least = f"the machine ({total:.0f} GiB{swap}; {left:.1f} GiB available now) was too small for all that ran on it"
+        return [Advice(text=least if of_the_machine else f"the unit has no limit of its own: {least}")]
     return []
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from forensics.model import Coverage, EndKind, Evidence
+from forensics.model import Coverage, EndKind, Evidence, PartKind
 from forensics.reason import around
 from forensics.reason.place import Story
 
@@ -24,7 +24,7 @@ def of_host(story: Story, rest: str) -> Value:
         return host.figures.get(name), (around.cited(*host.lines[name]),) if name in host.lines else ()
     if rest in ("driver", "cuda"):
         return host.said.get(rest), (around.cited(*host.lines[rest]),) if rest in host.lines else ()
-    if rest.startswith("disk") or rest == "inodes_free":
+    if rest in ("disk_full", "disk_free_gib", "inodes_free"):
         return _disk(story, rest)
     if rest == "boot_end":
         end = around.boot_end(story)
@@ -72,7 +72,8 @@ def of_gpu(story: Story, rest: str) -> Value:
     if rest == "ecc_uncorrected":
         counted = [g for g in gpus if g.ecc_uncorrected is not None]
         bad = [g for g in counted if g.ecc_uncorrected]
-        return (sum(g.ecc_uncorrected or 0 for g in counted) if counted else None), tuple(around.cited("gpu", g.line_no, g.text) for g in bad)[:3]
+        source = around.source_of(story, PartKind.GPU, "gpu")
+        return (sum(g.ecc_uncorrected or 0 for g in counted) if counted else None), tuple(around.cited(source, g.line_no, g.text) for g in bad)[:3]
     if rest == "held_by_others_gib":
         found = around.squatters(story)
         looked = story.facts.coverage.get("gpu") is Coverage.READ
