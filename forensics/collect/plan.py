@@ -11,7 +11,8 @@ import shlex
 from collections.abc import Sequence
 from typing import Protocol
 
-from forensics.collect import probe
+from forensics.collect import hostplan, probe
+from forensics.collect.hostplan import MAY_READ, need
 from forensics.collect.question import MIB, Question
 from forensics.errors import UsageError
 from forensics.model import PartKind
@@ -28,7 +29,7 @@ SHOWN = (
     "Restart,RestartUSec,NRestarts,MainPID,ControlPID,ExecMainPID,ExecMainCode,ExecMainStatus,ExecMainStartTimestamp,ExecMainExitTimestamp,"
     "ActiveEnterTimestamp,ActiveExitTimestamp,InactiveEnterTimestamp,InactiveExitTimestamp,StateChangeTimestamp,ConditionResult,ConditionTimestamp,AssertResult,"
     "ExecStart,ExecStartPre,TimeoutStartUSec,TimeoutStopUSec,RuntimeMaxUSec,WatchdogUSec,StartLimitBurst,StartLimitIntervalUSec,KillMode,KillSignal,"
-    "MemoryCurrent,MemoryPeak,MemoryMax,MemoryHigh,OOMPolicy,TasksMax,CPUUsageNSec,InvocationID,StatusText,StatusErrno"
+    "MemoryCurrent,MemoryPeak,MemoryMax,MemoryHigh,OOMPolicy,TasksMax,CPUUsageNSec,InvocationID,StatusText,StatusErrno,ControlGroup,Conflicts,ConflictedBy,BindsTo,Requires,PartOf"
 )
 # What a reader of a unit's journal needs, of the 25 fields an entry has: nearly twice the history in the same bytes.
 FIELDS = (
@@ -68,7 +69,7 @@ def overview(unit: str | None = None) -> tuple[Question, ...]:
         Question(
             name="units", part=PartKind.UNITS, argv="systemctl list-units --all --type=service", limit_s=15, max_bytes=4 * MIB,
             script=(
-                f"{_need('systemctl')}\n"
+                f"{need('systemctl')}\n"
                 "systemctl list-units --all --type=service --no-legend --plain --no-pager; r=$?\n"
                 f"{names if asked else ''}{_STOPPED}"
                 f"set -f; echo; systemctl show --no-pager -p {UNITS_SHOWN} -- {asked} $n '*.service'\n"
@@ -88,12 +89,13 @@ def unit(
 ) -> tuple[Question, ...]:
     """The second round: all about one unit, or only about the host where ``name`` is None. ``since`` is epoch seconds."""
     after = f" --since=@{int(since)}" if since is not None else ""
-    return (*(_of_unit(unit_name(name), after, journal_bytes) if name else ()), *_of_host(after, ports, endpoints))
+    mine = (*_of_unit(unit_name(name), after, journal_bytes), *hostplan.of_unit(unit_name(name))) if name else ()
+    return (*mine, *_of_host(after, ports, endpoints))
 
 
 def _of_unit(name: str, after: str, journal_bytes: int) -> tuple[Question, ...]:
     u = shlex.quote(name)
-    systemctl = _need("systemctl")
+    systemctl = need("systemctl")
     return (
         Question(name="is-active", part=PartKind.IS_ACTIVE, argv=f"systemctl is-active {u}", limit_s=5, max_bytes=4096,
                  script=f"{systemctl}\nexec systemctl is-active -- {u}"),
@@ -106,12 +108,13 @@ def _of_unit(name: str, after: str, journal_bytes: int) -> tuple[Question, ...]:
         Question(name="journal", part=PartKind.JOURNAL_EXPORT, argv=f"journalctl -u {u} -o export -r{after}",
                  limit_s=20, max_bytes=journal_bytes, newest_first=True, lane="journal", pack=True, sudo=True,
                  script=(
-                     f"{_need('journalctl')}\n{_MAY_READ}\n"
+                     f"{need('journalctl')}\n{MAY_READ}\n"
                      f"f=; case \"$(journalctl --help 2>/dev/null)\" in *--output-fields*) f=--output-fields={FIELDS};; esac\n"
                      f"journalctl -u {u} -o export --no-pager -r{after} $f"
                  )),
         Question(name="lives", part=PartKind.JOURNAL_EXPORT, argv=f"journalctl -u {u} _PID=1 -o export{after}", limit_s=8, max_bytes=4 * MIB,
-                 completes="journal", lane="journal", pack=True, sudo=True, script=f"{_need('journalctl')}\nu={u} after={after.strip() or chr(39) * 2} fields={FIELDS}\n{_LIVES}"),
+                 completes="journal", lane="journal", pack=True, sudo=True,
+                 script=f"{need('journalctl')}\nu={u} after={after.strip() or chr(39) * 2} fields={FIELDS}\n{_LIVES}"),
     )  # fmt: skip
 
 
@@ -122,11 +125,11 @@ def _of_host(after: str, ports: Sequence[int], endpoints: Sequence[Asks]) -> tup
                  script=(
                      # -k would be this boot only, and a kernel that went down is in the one before
                      "if command -v journalctl >/dev/null 2>&1 && journalctl _TRANSPORT=kernel -n 1 -q -o cat --no-pager 2>/dev/null | grep -q .\n"
-                     f"then {_MAY_READ}; journalctl _TRANSPORT=kernel -o short-iso-precise --no-pager -n 20000{after}\n"
+                     f"then {MAY_READ}; journalctl _TRANSPORT=kernel -o short-iso-precise --no-pager -n 20000{after}\n"
                      "else exec dmesg -T; fi"
                  )),
         Question(name="boots", part=PartKind.BOOTS, argv="journalctl --list-boots", limit_s=8, max_bytes=65536, keep_end=True, lane="kernel", sudo=True,
-                 script=f"{_need('journalctl')}\njournalctl --list-boots --no-pager"),
+                 script=f"{need('journalctl')}\njournalctl --list-boots --no-pager"),
         Question(name="sockets", part=PartKind.SOCKETS, argv="ss -ltnp", limit_s=5, max_bytes=MIB, lane="host", sudo=True,
                  script=(
                      "if command -v ss >/dev/null 2>&1; then exec ss -ltnp\n"
@@ -134,18 +137,10 @@ def _of_host(after: str, ports: Sequence[int], endpoints: Sequence[Asks]) -> tup
                      "else exec cat /proc/net/tcp /proc/net/tcp6; fi"
                  )),
         *probe.health([(port, e.path, e.limit_s) for e in endpoints for port in ports]),
-        # last and in the background: a driver in trouble never lets it return
-        Question(name="gpu", part=PartKind.GPU, argv="nvidia-smi --query-gpu=… --format=csv", limit_s=8, max_bytes=262144, lane="gpu",
-                 script=f"{_need('nvidia-smi')}\n{_GPU}"),
+        *hostplan.of_host(),
+        hostplan.gpu(),
     )  # fmt: skip
 
-
-def _need(program: str) -> str:
-    return f"command -v {program} >/dev/null 2>&1 || {{ echo '{program}: not found' >&2; exit 127; }}"
-
-
-# An account without rights gets an empty export, an empty stderr and exit code 0; only the text format says why.
-_MAY_READ = "journalctl -n 1 --no-pager >/dev/null </dev/null"
 
 # systemd forgets a unit that was stopped and is not enabled; the machine's own ones are asked for by name.
 _STOPPED = """\
@@ -177,11 +172,3 @@ echo "groups=$(id -Gn)"
 echo "systemd=$(systemctl --version 2>/dev/null | { read -r l; echo "$l"; })"
 [ -z "${DD_SUDO-}" ] || echo "sudo=$DD_SUDO"
 exit 0"""
-
-_GPU = """\
-exec 2>&1
-g=index,uuid,name,driver_version,memory.total,memory.used,memory.free,utilization.gpu,temperature.gpu,ecc.errors.uncorrected.volatile.total
-nvidia-smi --query-gpu=$g --format=csv; r=$?
-echo
-nvidia-smi --query-compute-apps=gpu_uuid,pid,process_name,used_memory --format=csv
-exit $r"""

@@ -28,7 +28,7 @@ from forensics.collect.question import Question
 TIMED_OUT = 124  # of timeout(1), and of the stand-in below
 
 # Pipelines of one round, in the order of their stages.
-LANES = ("gpu", "probe", "kernel", "host", "unit", "journal")
+LANES = ("gpu", "probe", "disk", "kernel", "host", "unit", "journal")
 _NAME = re.compile(r"[a-z][a-z-]{0,40}")
 _LATE_S = 3  # what ends a command may itself take so long
 

@@ -24,6 +24,7 @@ from forensics.model.diagnosis import (
     Warn,
 )
 from forensics.model.facts import Asked, BenchRow, BenchRun, Boot, Facts, Gpu, GpuProcess, Listener, Matrix, Probe, Run, Tail, UnitState, ending
+from forensics.model.host import BootEnd, Coredump, FileSystem, HostState, PackageChange, Process, UnitFile
 from forensics.model.vocabulary import Cause, Coverage, Direction, EndBy, EndKind, Health, MarkKind, Origin, PartKind, Phase, Role, Status, Word
 
 __all__ = [
@@ -32,10 +33,12 @@ __all__ = [
     "BenchRow",
     "BenchRun",
     "Boot",
+    "BootEnd",
     "Capture",
     "Cause",
     "Change",
     "ClientView",
+    "Coredump",
     "Coverage",
     "Diagnosis",
     "Direction",
@@ -44,11 +47,13 @@ __all__ = [
     "EndKind",
     "Evidence",
     "Facts",
+    "FileSystem",
     "Frame",
     "Gpu",
     "GpuProcess",
     "Health",
     "Hit",
+    "HostState",
     "Hypothesis",
     "Known",
     "Life",
@@ -58,12 +63,14 @@ __all__ = [
     "Matrix",
     "Moment",
     "Origin",
+    "PackageChange",
     "PartKind",
     "Phase",
     "PhaseSpan",
     "Pick",
     "Probe",
     "Problem",
+    "Process",
     "Progress",
     "Record",
     "Role",
@@ -75,6 +82,7 @@ __all__ = [
     "Tail",
     "Target",
     "TargetKind",
+    "UnitFile",
     "UnitState",
     "Warn",
     "Word",

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from forensics.model.capture import Problem, Record, Seen
+from forensics.model.host import HostState
 from forensics.model.vocabulary import Coverage, PartKind
 
 
@@ -31,7 +32,13 @@ class UnitState:
     restarts: int | None = None
     memory_peak_gib: float | None = None
     memory_max_gib: float | None = None
+    memory_high_gib: float | None = None
     argv: tuple[str, ...] = ()
+    file_argv: tuple[str, ...] = ()  # as the file says now; argv is what is loaded, where both are known
+    need_reload: bool | None = None  # the file has changed since it was loaded
+    drop_ins: tuple[str, ...] = ()
+    rivals: tuple[str, ...] = ()  # units that cannot run beside it (Conflicts, both ways)
+    props: tuple[str, ...] = ()  # units that take it down with them (BindsTo, Requires, PartOf)
     fragment: str | None = None
     description: str | None = None
     manager: tuple[
@@ -178,6 +185,8 @@ class Gpu:
     uuid: str = ""
     total_gib: float | None = None
     used_gib: float | None = None
+    ecc_uncorrected: int | None = None  # since the driver was loaded
+    driver: str = ""
     line_no: int = 0
     text: str = ""
 
@@ -207,6 +216,7 @@ class Facts:
     gpus: tuple[Gpu, ...] = ()
     gpu_processes: tuple[GpuProcess, ...] = ()
     boots: tuple[Boot, ...] = ()
+    host: HostState = field(default_factory=HostState)
     tails: Mapping[str, Tail] = field(default_factory=dict)
     kinds: Mapping[str, tuple[PartKind, ...]] = field(default_factory=dict)  # source → what it holds
     coverage: Mapping[str, Coverage] = field(default_factory=dict)  # journal, status, kernel, bench, … → coverage

@@ -166,6 +166,13 @@ class PartKind(Word):
     GPU = "gpu"
     CLOCK = "clock"
     BOOTS = "boots"
+    BOOT_ENDS = "boot-ends"
+    PROCESSES = "processes"
+    MACHINE = "machine"  # memory, pressure, driver, whether the clock is synchronised
+    DISKS = "disks"
+    UNIT_NOW = "unit-now"  # the files of the unit and its control group
+    COREDUMPS = "coredumps"
+    PACKAGES = "packages"
     JOURNAL_TEXT = "journal-text"
     JOURNAL_JSON = "journal-json"
     JOURNAL_EXPORT = "journal-export"

@@ -36,7 +36,7 @@ from forensics.model import (
     Tail,
     UnitState,
 )
-from forensics.parse import bench, container, host, pod, sniff, systemd, unitstate
+from forensics.parse import bench, container, host, hostfacts, machine, pod, sniff, systemd, unitstate
 from forensics.parse import frame as framing
 from forensics.parse.asked import asked_unit, is_filtered
 from forensics.parse.sniff import Part
@@ -53,6 +53,7 @@ _EVIDENCE: Mapping[PartKind, str] = {
     **dict.fromkeys(JOURNALS, "journal"), PartKind.STATUS: "status", PartKind.SHOW: "status", PartKind.IS_ACTIVE: "status", PartKind.KERNEL: "kernel", PartKind.UNITS: "units",
     PartKind.SOCKETS: "sockets", PartKind.HEALTH: "health", PartKind.GPU: "gpu", PartKind.SERVER: "log", PartKind.CLIENT: "bench", PartKind.BENCH_JSON: "bench",
     PartKind.BOOTS: "boots", PartKind.UNIT_FILE: "unit-file", **dict.fromkeys(CONTAINERS, "status"), PartKind.EVENTS: "events",
+    PartKind.BOOTS: "boots", PartKind.UNIT_FILE: "unit-file", PartKind.PROCESSES: "processes", PartKind.DISKS: "disks", PartKind.MACHINE: "machine",
 }  # fmt: skip
 KINDS = ("journal", "status", "kernel", "bench", "units", "sockets", "health", "gpu", "log")
 _BETTER = (Coverage.READ, Coverage.GIVEN, Coverage.CUT, Coverage.DENIED, Coverage.EMPTY, Coverage.NOT_COLLECTED)
@@ -89,6 +90,7 @@ class _Gathered:
     gpus: list[Gpu] = field(default_factory=list)
     gpu_processes: list[GpuProcess] = field(default_factory=list)
     boots: list[Boot] = field(default_factory=list)
+    around: hostfacts.HostGathered = field(default_factory=hostfacts.HostGathered)
     clock_at: float | None = None
     asked: list[Asked] = field(default_factory=list)
     kinds: dict[str, tuple[PartKind, ...]] = field(default_factory=dict)
@@ -140,6 +142,7 @@ def facts(capture: Capture, scan: Scanned, *, tails: Ends | None = None) -> Fact
         gpus=tuple(got.gpus),
         gpu_processes=tuple(got.gpu_processes),
         boots=tuple(got.boots),
+        host=got.around.state(),
         tails=ends,
         kinds=got.kinds,
         coverage={kind: got.coverage.get(kind, Coverage.NOT_COLLECTED) for kind in (*KINDS, *got.coverage)},
@@ -176,7 +179,7 @@ def _section(section: Section, got: _Gathered) -> None:
             got.clients.append((section, part))
         elif part.kind in CONTAINERS:
             _container(section, part, got)
-        elif part.kind in STATES or part.kind in _READERS:
+        elif part.kind in STATES or part.kind in _READERS or part.kind in hostfacts.READERS:
             _structured(section, part, got)
     _asked(section, parts, got)
 
@@ -201,6 +204,8 @@ def _structured(section: Section, part: Part, got: _Gathered) -> None:
             return
         got.states.extend((part.kind, state) for state in states)
         got.problems.extend(problems)
+    elif part.kind in hostfacts.READERS:
+        got.problems.extend(hostfacts.READERS[part.kind](text, source, first, got.around))
     else:
         _READERS[part.kind](text, source, first, got)
 
@@ -230,6 +235,8 @@ def _gpu(text: str, source: str, first: int, got: _Gathered) -> None:
     cards, processes, problems = host.gpus(text, source=source, first_line=first)
     got.gpus.extend(cards)
     got.gpu_processes.extend(processes)
+    for number, line in enumerate(text.split("\n")[:200], first):
+        machine.driver(line, got.around.said, source=source, number=number)
     got.problems.extend(problems)
 
 
@@ -245,11 +252,17 @@ def _boots(text: str, source: str, first: int, got: _Gathered) -> None:
     got.problems.extend(problems)
 
 
+_CHANGED = re.compile(rf"Warning: The unit file[^\n]{{0,60}} of (?P<unit>{systemd.UNIT_NAME}) changed on disk")
+
+
 def _notice(text: str, source: str, first: int, got: _Gathered) -> None:
     for number, line in enumerate(text.split("\n"), first):
         if "could not be found" in line or "No files found for" in line:
             states, _ = systemd.status(line, source=source, first_line=number)
             got.states.extend((PartKind.STATUS, state) for state in states)
+        elif changed := _CHANGED.match(line):
+            told = UnitState(name=changed["unit"], need_reload=True, source=source, lines={"reload": (number, line.strip()[:400])})
+            got.states.append((PartKind.NOTICE, told))
 
 
 _READERS: Mapping[PartKind, Callable[[str, str, int, _Gathered], None]] = {
@@ -362,6 +375,10 @@ def _first_line(text: str) -> str:
 def _named_listed(got: _Gathered, capture: Capture) -> list[UnitState]:
     """Of the host's hundreds of units those that something else speaks of."""
     wanted = {state.name for _, state in got.states} | {capture.pick.unit, *capture.pick.candidates}
+    wanted |= {name for _, state in got.states for name in (*state.rivals, *state.props)}
+    if capture.pick.unit:  # whose process listens or holds GPU memory
+        pids = {x.pid for x in (*(got.listeners or ()), *got.gpu_processes)}
+        wanted |= {p.unit for p in got.around.processes or () if p.pid in pids}
     return [state for state in got.listed if state.name in wanted]
 
 

@@ -157,6 +157,7 @@ def gpus(text: str, *, source: str = "", first_line: int = 1) -> tuple[tuple[Gpu
     processes: list[GpuProcess] = []
     problems: list[Problem] = []
     head: list[str] = []
+    card: tuple[int, str, int | None] | None = None
     for number, raw, cells in _rows(text, first_line):
         names = [re.sub(r" \[.*", "", cell) for cell in cells]
         if "pid" in names or "memory.total" in names:
@@ -165,6 +166,13 @@ def gpus(text: str, *, source: str = "", first_line: int = 1) -> tuple[tuple[Gpu
             processes.append(
                 GpuProcess(gpu=match["gpu"], pid=int(match["pid"]), name=match["name"], used_gib=_mib(match["used"]), line_no=number, text=raw)
             )
+        elif match := _TABLE_CARD.match(raw):
+            card = (int(match["gpu"]), match["name"].rstrip(), _count(match["ecc"]))
+        elif card is not None and (match := _TABLE_MEMORY.match(raw)):
+            index, name, ecc = card
+            card = None
+            used, total = _mib(match["used"]), _mib(match["total"])
+            cards.append(Gpu(index=index, name=name, total_gib=total, used_gib=used, ecc_uncorrected=ecc, line_no=number, text=raw.strip()))
         elif head and len(cells) == len(head):
             row = dict(zip(head, cells, strict=True))
             if "pid" in row:
@@ -187,6 +195,8 @@ def gpus(text: str, *, source: str = "", first_line: int = 1) -> tuple[tuple[Gpu
                         uuid=row.get("uuid", ""),
                         total_gib=_mib(row["memory.total"]),
                         used_gib=_mib(row.get("memory.used", "")),
+                        ecc_uncorrected=_count(row.get("ecc.errors.uncorrected.volatile.total", "")),
+                        driver=row.get("driver_version", "")[:20],
                         line_no=number,
                         text=raw,
                     )
@@ -199,6 +209,13 @@ def gpus(text: str, *, source: str = "", first_line: int = 1) -> tuple[tuple[Gpu
 _TABLE_PROCESS = re.compile(r"^\|\s+(?P<gpu>\d+)\s+\S+\s+\S+\s+(?P<pid>\d+)\s+\S+\s+(?P<name>\S.*?)\s+(?P<used>\d+MiB)\s*\|$")
 
 
+# the plain table tells a card in two rows: "|   0  NVIDIA H200      On  | 00000000:1B:00.0 Off |     0 |" and "| N/A  35C  P0  70W / 700W | 71234MiB / 81559MiB | …"
+_TABLE_CARD = re.compile(
+    r"^\|\s+(?P<gpu>\d{1,3})\s+(?P<name>\S[^|]{2,60}?)\s+(?:On|Off|N/A)\s*\|\s*[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f.]{4}\s+\S+\s*\|\s*(?P<ecc>\S+)\s*\|$"
+)
+_TABLE_MEMORY = re.compile(r"^\|[^|]{4,60}\|\s*(?P<used>\d+MiB)\s*/\s*(?P<total>\d+MiB)\s*\|")
+
+
 def _rows(text: str, first_line: int) -> Iterator[tuple[int, str, list[str]]]:
     for number, raw in enumerate(text.split("\n"), first_line):
         line = raw.rstrip("\r")
@@ -208,6 +225,10 @@ def _rows(text: str, first_line: int) -> Iterator[tuple[int, str, list[str]]]:
             except csv.Error:
                 cells = []
             yield number, line, [cell.strip() for cell in cells]
+
+
+def _count(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdigit() else None
 
 
 def _mib(text: str) -> float | None:

@@ -56,6 +56,20 @@ DESCRIBED = re.compile(r"(?:Name|Namespace):\s+[a-z0-9]")
 DESCRIBED_LINE = re.compile(r"\s|[A-Z][A-Za-z -]{1,40}:|$")
 POD_YAML = re.compile(r"apiVersion: v1\s*$")
 GPU = re.compile(r"\| NVIDIA-SMI |=+NVSMI LOG=+")
+GPU = re.compile(
+    r"\| NVIDIA-SMI |=+NVSMI LOG=+|(?:index|gpu_uuid|gpu_bus_id|pid|name|uuid), .{0,400}\b(?:memory\.(?:total|used)|used_(?:gpu_)?memory)\b"
+)
+MACHINE = re.compile(r"(?:Mem|Swap|Commit|HugePages_|Active|Inactive|Sh?mem|S?Reclaim|Direct|Huge|Vmalloc|Writeback|Anon|Cma|Unevictable|Mlocked|Kernel|PageTables|Bounce|NFS|Slab|Mapped|Buffers|Cached|Dirty)[\w()]{0,24}:\s{1,16}\d{1,12}(?: kB)?\s*$"
+                     r"|\s{10,}total\s+used\s+free\b|(?:Mem|Swap):\s+\d\S*\s+\d\S*\s+\d|NVRM version: NVIDIA |(?:Reference ID|Leap status)\s{1,8}: ")  # fmt: skip
+DISKS = re.compile(r"Filesystem\s.{1,200}\sMounted on\s*$")
+DISKS_TAIL = re.compile(r"\S.{0,200}\s(?:\d{1,3}%|-)\s+/")
+PROCESSES = re.compile(r"\s{0,8}(?:USER|UID|PID|PPID|F|S|STAT|%CPU)\s.{0,200}(?<= )(?:COMMAND|CMD)\s*$")
+PROCESSES_TAIL = re.compile(r"\s{0,12}(?:\d{1,10}\s+\S|[\w.+@-]{1,64}\s+\d{1,10}\s+\S)")
+COREDUMPS = re.compile(
+    r"TIME\s+PID\s+UID\s+GID\s+SIG\s|\s{6,12}PID: \d{1,10} \(|[A-Z][a-z]{2} \d{4}-\d\d-\d\d \d\d:\d\d:\d\d \S{1,10}\s+\d+\s+\d+\s+\d+\s+SIG[A-Z]{3,6}\s"
+)
+PACKAGES = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d (?:(?:install|upgrade|remove|purge|configure|trigproc) [a-z0-9][a-z0-9+.-]{0,100}:\S{1,20} \S+ \S+|status [a-z-]{4,20} [a-z0-9][a-z0-9+.-]{0,100}:\S{1,20} \S+|startup (?:archives|packages) \S+|conffile /\S+ \S+)\s*$"
+                      r"|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:Z|[+-]\d{4}) \w{1,12} (?:Installed|Upgraded?|Erased?|Reinstalled): \S|\[\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d{4}\] \[(?:ALPM|PACMAN)[\w-]{0,20}\] ")  # fmt: skip
 
 # what only a client or a benchmark writes, at the start of its line
 CLIENT_SURE = re.compile(r"\s{0,6}\d+(?:\.\d+)? ?s? (?:un)?healthy\b|=+ Serving Benchmark Result =+|curl: \(\d+\)|[\w./-]+\s+(?:ERROR|FAIL\w*)\b.*(?:URLError|urlopen error|Connection refused|ConnectionRefused|Errno 111)"
@@ -81,6 +95,8 @@ def kind_of(text: str) -> PartKind | None:
     """The kind that one line gives away by itself, or None (blank, or a line of a log or of a program without a shape of its own)."""
     if not text or text.isspace():
         return None
+    if text[0] == "2" and PACKAGES.match(text):  # "… SUBDEBUG Upgrade: x" could be a journal's line of a host of that name
+        return PartKind.PACKAGES
     opened = journal_line(text)
     if opened is not None:
         return PartKind.KERNEL if opened.origin is Origin.KERNEL else PartKind.JOURNAL_TEXT
@@ -108,6 +124,11 @@ _SHAPES: tuple[tuple[PartKind, Callable[[str], object]], ...] = (
     (PartKind.BOOTS, BOOTS.match),
     (PartKind.GPU, GPU.match),
     (PartKind.EVENTS, EVENTS.match),
+    (PartKind.MACHINE, MACHINE.match),
+    (PartKind.DISKS, DISKS.match),
+    (PartKind.PROCESSES, PROCESSES.match),
+    (PartKind.COREDUMPS, COREDUMPS.match),
+    (PartKind.PACKAGES, PACKAGES.match),
     (PartKind.KERNEL, kernel.looks_kernel),
     (PartKind.CLIENT, CLIENT_SURE.match),
 )

@@ -273,7 +273,11 @@ def _journal(texts: Sequence[str], at: int, stop: int) -> _Run:
 _GOES_ON = {
     PartKind.NOTICE: re.compile(r"\s{2,}\S"),
     PartKind.UNITS: shape.UNITS_TAIL,
-    PartKind.GPU: re.compile(r"[|+]"),
+    PartKind.GPU: re.compile(r"[|+]|(?:\d{1,3}|GPU-[0-9a-f-]{4,40}|[0-9A-Fa-f]{8}:[0-9A-Fa-f:.]{4,10}), \S"),
+    PartKind.DISKS: shape.DISKS_TAIL,
+    PartKind.MACHINE: re.compile(r"[A-Z]\w{1,30}(?:\(\w{1,16}\))?:\s{1,16}\d"),
+    PartKind.PROCESSES: shape.PROCESSES_TAIL,
+    PartKind.COREDUMPS: re.compile(r"\s+\S"),
     PartKind.KERNEL: re.compile(r"\s+\S"),
 }
 

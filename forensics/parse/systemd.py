@@ -268,6 +268,9 @@ def _shown(values: Mapping[str, str], at: Mapping[str, int], source: str, unit: 
     named = SIGNALS.get(number) if code in ("killed", "dumped") and number is not None else None
     lines: Lines = {}
     for name, key in (
+        ("reload", "NeedDaemonReload"),
+        ("peak", "MemoryPeak"),
+        ("limit", "MemoryMax"),
         ("active", "ActiveState"),
         ("result", "Result"),
         ("process", "ExecMainStatus"),
@@ -298,12 +301,23 @@ def _shown(values: Mapping[str, str], at: Mapping[str, int], source: str, unit: 
         restarts=_count(values.get("NRestarts")),
         memory_peak_gib=gib(values.get("MemoryPeak", "")),
         memory_max_gib=gib(values.get("MemoryMax", "")),
+        memory_high_gib=gib(values.get("MemoryHigh", "")),
         argv=words(argv[1]) if argv else (),
+        need_reload={"yes": True, "no": False}.get(values.get("NeedDaemonReload", "")),
+        drop_ins=tuple(values.get("DropInPaths", "").split()),
+        rivals=_others(values, "Conflicts", "ConflictedBy"),
+        props=_others(values, "BindsTo", "Requires", "PartOf"),
         fragment=values.get("FragmentPath") or None,
         description=values.get("Description") or None,
         source=source,
         lines=lines,
     )
+
+
+def _others(values: Mapping[str, str], *keys: str) -> tuple[str, ...]:
+    """The units that properties name, without what every unit has (targets, slices)."""
+    names = [name for key in keys for name in values.get(key, "").split()]
+    return tuple(dict.fromkeys(name for name in names if name.endswith((".service", ".socket", ".mount", ".scope", ".device"))))[:40]
 
 
 # what status prints behind "since"

@@ -63,6 +63,8 @@ def unit_file(text: str, *, source: str = "", first_line: int = 1, unit: str = "
         except ValueError:
             values["argv"] = tuple(command.lstrip("-@+!:|").split())
             problems.append(Problem(source=source, line=number, text="quotes of ExecStart= do not match"))
+    if "argv" in values:
+        values["file_argv"] = values["argv"]
     if not unit and not lines and not values:
         return (), tuple(problems)
     return (UnitState(name=unit, source=source, lines=lines, **values),), tuple(problems)

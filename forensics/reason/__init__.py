@@ -95,7 +95,7 @@ def _also(story: Story, verdict: Verdict) -> tuple[Cause, ...]:
     if story.start_limit or (story.restarts or 0) >= 3:
         found.append(Cause.RESTART_LOOP)
     if end.kind is EndKind.STOPPED:
-        found = [Cause.OPERATOR_STOP]
+        found = [Cause.OPERATOR_STOP] if verdict.cause is not Cause.HOST_REBOOT else []
     return tuple(c for c in found if c is not verdict.cause)
 
 

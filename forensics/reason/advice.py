@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from forensics import clock
 from forensics.model import Advice, Cause, Change, Direction, EndBy, Phase
+from forensics.reason import beside
 from forensics.reason.changes import flag
 from forensics.reason.known import KnownFacts
 from forensics.reason.manager import SYSTEMD, fitting, kind_of, name_of
@@ -16,6 +17,8 @@ from forensics.reason.place import Story
 from forensics.reason.verdict import Verdict
 from forensics.ruleset.schema import AdviceRule
 
+# nothing that a file of the unit could have brought about
+OF_THE_HOST = (Cause.HOST_REBOOT, Cause.OPERATOR_STOP, Cause.PORT_IN_USE, Cause.DISK_FULL, Cause.GPU_HARDWARE)
 BARE = "run the command"
 _WORDS = r"\b(?:UNIT|HOST|PORT|PID|MODEL)\b"
 _SINCE = r"--since[= ](?:\"-1h\"|'-1h'|-1h)"
@@ -53,9 +56,12 @@ def advise(story: Story, known: KnownFacts, verdict: Verdict, direction: Directi
         found.extend(_fraction(known, direction))
     captures = {k: v for s in verdict.signals for k, v in s.captures.items()}
     sender = _sender(story, verdict)
-    if sender is not None:
+    beheld = beside.advice(story, verdict)
+    named = verdict.cause in (Cause.PORT_IN_USE, Cause.SIGNAL_DEATH) and bool(beheld)  # more exact than what a rule for all can say
+    found = [*beheld, *found]
+    if sender is not None and not (named and "coredumpctl" in (sender.command or "")):
         found.append(sender)
-    for rule in verdict.rule.advise if verdict.rule and sender is None else ():
+    for rule in verdict.rule.advise if verdict.rule and sender is None and not named else ():
         if direction is not None and rule.flag is not None and rule.flag == memory.flag:
             continue  # said above, with the number
         made = _advice(rule, captures, known)
@@ -65,8 +71,9 @@ def advise(story: Story, known: KnownFacts, verdict: Verdict, direction: Directi
             found[-1] = replace(found[-1], command=made.command)  # a step and its command are one
         else:
             found.append(made)
-    if verdict.by in ("root", "mechanism") and changed and changed[0].since == "the last good life":
-        what = ", ".join(f"{c.what} {c.before or 'unset'} → {c.after or 'unset'}" for c in changed[:3])
+    since_good = [c for c in changed if c.since == "the last good life" and not (c.what.startswith("/") and verdict.cause in OF_THE_HOST)]
+    if verdict.by in ("root", "mechanism") and since_good:
+        what = ", ".join(c.what if c.what.startswith("/") else f"{c.what} {c.before or 'unset'} → {c.after or 'unset'}" for c in since_good[:3])
         found.append(Advice(text=f"or roll back what changed since the last good life: {what}"))
     if verdict.cause is Cause.STARTUP_RACE and not any(a.command for a in found):
         command = fitting(concrete("ddforensics wait HOST --unit UNIT", known), story.state)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from forensics.model import Change, Life
+from forensics.reason import beside
 from forensics.reason.place import Story
 from forensics.ruleset.schema import Profile
 
@@ -20,9 +21,10 @@ def last_good(story: Story) -> Life | None:
 def changes(story: Story) -> tuple[Change, ...]:
     """What differs in the arguments; empty where one of the two lives did not log them."""
     good = last_good(story)
+    around = tuple(beside.changes(story, good.started_at if good is not None else None))
     if good is None:
-        return _attempts(story)
-    return _compare(good.arguments, story.issue.arguments, story.profile, "the last good life")
+        return (*_attempts(story), *around)
+    return (*_compare(good.arguments, story.issue.arguments, story.profile, "the last good life"), *around)
 
 
 def _attempts(story: Story) -> tuple[Change, ...]:

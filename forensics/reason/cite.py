@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from forensics.model import Cause, Coverage, EndKind, Evidence, Facts, MarkKind, Moment, Origin, Record, Role, Signal
+from forensics.reason import beside
 from forensics.reason.place import Story, error_times, evidence
 from forensics.reason.startup import FRAME
 from forensics.reason.verdict import Verdict
@@ -53,6 +54,7 @@ def cite(story: Story, verdict: Verdict, signals: Sequence[Signal]) -> tuple[Evi
         take(_marks(story, (MarkKind.PROGRESS,), last=True), 1)
         take(_marks(story, (MarkKind.BEGIN,), last=True), 1)
     take(_state_lines(story), 2 if verdict.by != "health" else 1)
+    take(beside.lines(story, verdict), 3)
     take(_marks(story, SYSTEMD_ENDS), 3)
     take((line for s in mine if s.role is Role.MECHANISM for line in s.lines), 2)
     take((line for s in mine if s.role is Role.ROOT for line in s.lines), 2)

@@ -37,6 +37,8 @@ def headline(story: Story, known: KnownFacts, verdict: Verdict, client: ClientVi
         return _stopped(story, verdict, why)
     if cause in (Cause.STARTUP_RACE, Cause.STARTUP_HANG):
         return _starting(story, name, client, verdict)
+    if life.end.kind is EndKind.STOPPED and cause is Cause.HOST_REBOOT:
+        return f"{name} was stopped{_after(life)}: {why}"
     if life.end.kind is EndKind.STOPPED:
         return f"{name} was stopped{_after(life)}; before that: {why}"
     if life.end.kind is not EndKind.NONE and life.alive is not True:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from forensics import clock
 from forensics.model import Cause, Coverage, EndBy, EndKind, Evidence, Hypothesis, Role, Signal, Status
+from forensics.reason import beside
 from forensics.reason.advice import command_of
 from forensics.reason.cite import last_words
 from forensics.reason.known import KnownFacts
@@ -106,7 +107,9 @@ def _ruled_out(story: Story, known: KnownFacts, verdict: Verdict) -> list[Hypoth
         if verdict.by == "root":
             against(Cause.SIGNAL_DEATH, "the SIGKILL is the server's own way to leave; it says nothing about the cause")
     elif life.end.kind in (EndKind.SIGNAL, EndKind.EXIT) and facts.coverage.get("kernel") is Coverage.READ and not known.value("kernel.oom_pids"):
-        against(Cause.HOST_OOM, "the kernel log was read and holds no out-of-memory kill")
+        against(Cause.HOST_OOM, *filter(None, ("the kernel log was read and holds no out-of-memory kill", beside.no_memory_limit(story))))
+    if verdict.cause in (Cause.EXIT_CODE_DEATH, Cause.UNKNOWN, Cause.RESTART_LOOP):
+        against(Cause.DISK_FULL, beside.no_disk_full(story))
     if life.end.kind not in (EndKind.NONE, EndKind.STOPPED, EndKind.UNKNOWN) and facts.coverage.get("journal") is Coverage.READ:
         against(Cause.OPERATOR_STOP, "systemd logged no stop request before the end")
     if verdict.cause is Cause.GPU_OOM_INIT and not life.ready and life.phases:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from forensics.model import BenchRun, Cause, Coverage, EndKind, Evidence, Known, Origin, Role, UnitState
+from forensics.reason import around, hostknown
 from forensics.reason.acceptance import Acceptance, acceptance
 from forensics.reason.manager import kind_of
 from forensics.reason.memory import Budget, budget
@@ -42,6 +43,8 @@ class KnownFacts:
         if family == "argv" or name.startswith("life.argv."):
             return self._argument(name.removeprefix("life.argv.").removeprefix("argv."))
         if family == "memory":
+            if rest == "held_by_others_gib" and self.memory.held_by_others_gib is None:
+                return hostknown.of_gpu(self.story, rest)
             return getattr(self.memory, rest, None), tuple(self.memory.lines.values())[:3]
         compute = FAMILIES.get(family)
         return compute(self, rest) if compute else (None, ())
@@ -94,6 +97,9 @@ def _unit(known: KnownFacts, rest: str) -> Value:
         "memory_max_gib": state.memory_max_gib if state else None,
         "manager": kind_of(state),
         "health": state.health if state else None,
+        "memory_high_gib": state.memory_high_gib if state else None,
+        "need_reload": state.need_reload if state else None,
+        "oom_kills": story.facts.host.figures.get("cgroup_oom_kills"),
     }
     return values.get(rest), told
 
@@ -110,6 +116,9 @@ SAYS = {
     "main_code": ("main", "process"),
     "main_status": ("main", "process"),
     "health": ("health", "check", "active"),
+    "need_reload": ("reload",),
+    "memory_peak_gib": ("peak",),
+    "memory_max_gib": ("limit",),
 }
 
 
@@ -155,6 +164,7 @@ def _life(known: KnownFacts, rest: str) -> Value:
         "mechanism": any(True for _ in story.of_issue(Role.MECHANISM)),
         "cascaded": any(True for _ in story.of_issue(Role.CASCADE)),
         "stop_asked": life.end.kind is EndKind.STOPPED,
+        "core_at_end": around.core_at_end(story),
     }
     return values.get(rest), _life_lines(story, rest)
 
@@ -184,6 +194,8 @@ def _stalled(story: Story, age: float | None) -> bool | None:
 
 def _life_lines(story: Story, rest: str) -> tuple[Evidence, ...]:
     life = story.issue
+    if rest == "core_at_end" and (core := around.core_of(story)) is not None:
+        return tuple(around.cited(core.source, *core.lines[k]) for k in ("signal", "frame", "pid") if k in core.lines)[:2]
     if rest in ("alive", "ready", "listening", "phase", "stalled", "progress", "served"):
         marks = [p for p in story.placed if p.life == life.index and p.mark is not None and p.seen.record.origin is Origin.SERVER]
         return tuple(evidence(p.seen.record) for p in marks[-1:])
@@ -306,17 +318,6 @@ def _accept(known: KnownFacts, rest: str) -> Value:
     return values.get(rest), found.lines
 
 
-def _host(known: KnownFacts, rest: str) -> Value:
-    facts = known.story.facts
-    values: dict[str, object | None] = {
-        "units": facts.unit_names or None,
-        "listeners": {x.port for x in facts.listeners} if facts.listeners is not None else None,
-        "boots": len(facts.boots) or None,
-        "rebooted": any(x.end.kind is EndKind.REBOOT for x in known.story.lives) or None,
-    }
-    return values.get(rest), ()
-
-
 def _probe(known: KnownFacts, rest: str) -> Value:
     probes = known.story.facts.probes
     if not probes:
@@ -349,7 +350,8 @@ FAMILIES: Mapping[str, Callable[[KnownFacts, str], Value]] = {
     "client": _client,
     "kernel": _kernel,
     "accept": _accept,
-    "host": _host,
+    "host": lambda known, rest: hostknown.of_host(known.story, rest),
+    "gpu": lambda known, rest: hostknown.of_gpu(known.story, rest),
     "probe": _probe,
     "evidence": _evidence,
 }

@@ -112,6 +112,8 @@ def _profile(rules: RuleSet, facts: Facts, state: UnitState | None) -> Profile |
 def _finish(draft: Draft, folded: Fold, profile: Profile | None, state: UnitState | None, facts: Facts) -> Life:
     last = draft.index == len(folded.lives) - 1
     placed = [p for p in folded.placed if p.life == draft.index]
+    if not draft.over:
+        _went_down(draft, folded.lives[draft.index + 1] if not last else None, state if last else None, facts)
     if last and state is not None:
         _complete(draft, state)
     kernel_killed = any(
@@ -165,6 +167,31 @@ def _finish(draft: Draft, folded: Fold, profile: Profile | None, state: UnitStat
         pids=frozenset(draft.pids),
         invocation=draft.invocation,
     )
+
+
+def _went_down(draft: Draft, following: Draft | None, state: UnitState | None, facts: Facts) -> None:
+    """A life without an end whose boot is over: the machine went down with it, and its last sign of life is the unit's as well.
+
+    The next life, or systemd's state where there is none, has to be of a later boot: a journal that was cut says no more than it holds.
+    """
+    seen = draft.last_at if draft.last_at is not None else draft.started_at
+    boot = next(
+        (
+            b
+            for b in facts.boots
+            if b.index < 0 and seen is not None and b.first_at is not None and b.last_at is not None and b.first_at - 1 <= seen <= b.last_at + 1
+        ),
+        None,
+    )
+    later = [b.first_at for b in facts.boots if boot is not None and b.index > boot.index and b.first_at is not None]
+    if boot is None or not later:
+        return
+    if following is not None:
+        over = following.started_at is not None and following.started_at >= min(later) - 1
+    else:
+        over = state is not None and (state.started_at is None or state.started_at < min(later)) and state.active in ("inactive", "failed")
+    if over and not draft.stop_asked:
+        draft.rebooted, draft.ended_at = True, boot.last_at
 
 
 def _complete(draft: Draft, state: UnitState) -> None:

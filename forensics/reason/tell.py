@@ -4,13 +4,28 @@ from __future__ import annotations
 
 from forensics import clock
 from forensics.model import Cause, EndKind, Health, Pick, Warn
+from forensics.reason import beside
 from forensics.reason.client import false_ready
 from forensics.reason.known import KnownFacts
 from forensics.reason.place import Story, failed
 from forensics.reason.verdict import Verdict
 
 # what is not readable of these stands under the gaps; the journal's own trouble is a warning
-SIDE_EVIDENCE = ("kernel", "boots", "gpu", "sockets", "health", "clock")
+SIDE_EVIDENCE = (
+    "kernel",
+    "boots",
+    "gpu",
+    "sockets",
+    "health",
+    "clock",
+    "boot-ends",
+    "processes",
+    "machine",
+    "disks",
+    "unit-now",
+    "coredumps",
+    "packages",
+)
 
 
 def health(story: Story, verdict: Verdict) -> Health:
@@ -65,6 +80,7 @@ def warnings(story: Story, known: KnownFacts, pick: Pick, verdict: Verdict) -> t
     if pick.how == "mistyped" and pick.asked and pick.unit:
         found.append(Warn(kind="mistyped-unit", asked=pick.asked, meant=pick.unit, text=pick.why or f"{pick.asked} does not exist, {pick.unit} does"))
     found.extend(_asked(story, pick))
+    found.extend(beside.warnings(story, verdict))
     wrong = false_ready(story)
     if wrong is not None:
         found.append(wrong)

@@ -71,6 +71,9 @@ def decide(story: Story, signals: Sequence[Signal]) -> Verdict:
     stands = story.issue.alive is True or (story.issue.ready and story.issue.end.kind is EndKind.NONE)
     stopped = story.issue.end.kind is EndKind.STOPPED or (story.issue.stop_asked and story.issue.alive is not True)
     if stopped and not _before_stop(certain, story):
+        down = [s for s in certain if s.cause is Cause.HOST_REBOOT]
+        if down:  # the machine was going down, and took it along
+            return _verdict(story, down, "root")
         stop = [s for s in mine if s.cause is Cause.OPERATOR_STOP]
         return _verdict(story, stop, "root") if stop else Verdict(cause=Cause.OPERATOR_STOP, status=Status.SUPPORTED, by="root")
     roots = [s for s in roots if s.cause is not Cause.OPERATOR_STOP or not failed(story.issue)]

@@ -20,7 +20,7 @@ class Fact(NamedTuple):
 
 _OWNER = {
     "unit": "reason.known", "life": "reason.lives", "client": "reason.known", "memory": "reason.memory", "kernel": "reason.known",
-    "accept": "reason.acceptance", "host": "reason.known", "evidence": "reason.known", "probe": "reason.known",
+    "accept": "reason.acceptance", "host": "reason.hostknown", "gpu": "reason.hostknown", "evidence": "reason.known", "probe": "reason.known",
 }  # fmt: skip
 
 # name, type, unit, doc
@@ -40,6 +40,9 @@ unit.memory_peak_gib     number  GiB    highest memory of the unit's control gro
 unit.memory_max_gib      number  GiB    its limit
 unit.manager             text    -      who runs it: systemd, docker, podman, kubectl
 unit.health              text    -      of a container with a check of its own: starting, healthy, unhealthy
+unit.memory_high_gib     number  GiB    where it is slowed down to stay below the limit
+unit.oom_kills           number  count  kills within its control group since it was started (while it runs)
+unit.need_reload         bool    -      a file of the unit has been changed since systemd loaded it
 life.alive               bool    -      the main process of the life at issue lives at the time of the capture
 life.listening           bool    -      its port was bound
 life.ready               bool    -      it said that it is ready, or answered as a ready one does
@@ -49,6 +52,7 @@ life.stalled             bool    -      alive, not ready, and no progress for lo
 life.rooted              bool    -      a line of it explains a failure by itself
 life.mechanism           bool    -      a line of it says how it ended
 life.cascaded            bool    -      a line of it follows from another failure
+life.core_at_end         bool    -      one of its processes left a core as it ended
 life.stop_asked          bool    -      somebody asked it to stop
 life.count               number  count  lives seen
 life.failed_count        number  count  lives that failed
@@ -118,7 +122,25 @@ host.units               list    -      unit names of the host
 host.boots               list    -      boots in the evidence
 host.rebooted            bool    -      the machine went down within or at the end of the life
 host.disk_free_gib       number  GiB    least free space of the file systems seen
+host.disk_full           bool    -      one of them has no room or no inodes left now
+host.inodes_free         number  share  least share of free inodes
+host.memory_total_gib    number  GiB    memory of the machine
+host.memory_available_gib number GiB    available of it at the time of the capture
+host.swap_free_gib       number  GiB    free swap
+host.memory_pressure     number  %      of the last minute in which all tasks waited for memory
+host.clock_offset_s      number  s      the host's clock minus that of the machine that asked
+host.clock_error_s       number  s      its clock minus that of its time server
+host.clock_synchronised  bool    -      its clock follows a time server
+host.boot_end            text    -      how the boot ended that the life went down with: orderly, panic, abrupt
+host.port_holder         number  -      pid that listens on the port that the life wanted
+host.port_free           bool    -      nobody listens there any more
+host.stuck               list    -      pids of the unit that wait in the kernel (state D)
+host.driver              text    -      version of the GPU's kernel driver
+host.cuda                text    -      version of CUDA that the driver offers
 host.listeners           list    -      ports that something listens on
+gpu.count                number  count  GPUs listed
+gpu.ecc_uncorrected      number  count  uncorrected memory errors of all GPUs since the driver was loaded
+gpu.held_by_others_gib   number  GiB    GPU memory that processes of others hold at the time of the capture
 probe.listening          bool    -      the unit's port is bound now
 probe.code               number  -      answer of the endpoint that says 'listening'
 probe.ready_path_code    number  -      answer of the endpoint that says 'ready'; 0 refused, -1 no answer in time

@@ -42,8 +42,10 @@ def test_an_endpoint_that_is_none_is_refused(port: int, path: str) -> None:
 def test_the_sections_have_their_fixed_names() -> None:
     assert [q.name for q in plan.overview()] == ["clock", "units"]
     names = [q.name for q in ALL[2:]]
-    assert names == ["is-active", "status", "show", "unit-file", "journal", "lives", "kernel", "boots", "sockets", "health", "gpu"]
-    assert [q.name for q in plan.unit(None)] == ["kernel", "boots", "sockets", "gpu"]
+    of_unit = ["is-active", "status", "show", "unit-file", "journal", "lives", "unit-now", "coredumps"]
+    of_host = ["boot-ends", "processes", "machine", "disks", "packages", "gpu"]
+    assert names == [*of_unit, "kernel", "boots", "sockets", "health", *of_host]
+    assert [q.name for q in plan.unit(None)] == ["kernel", "boots", "sockets", *of_host]
 
 
 def test_no_environment_is_asked_for() -> None:
