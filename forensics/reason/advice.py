@@ -56,7 +56,7 @@ def advise(story: Story, known: KnownFacts, verdict: Verdict, direction: Directi
         found.extend(_fraction(known, direction))
     captures = {k: v for s in verdict.signals for k, v in s.captures.items()}
     sender = _sender(story, verdict)
-    beheld = beside.advice(story, verdict)
+    beheld = [replace(a, command=fitting(a.command, story.state)) for a in beside.advice(story, verdict)]
     named = verdict.cause in (Cause.PORT_IN_USE, Cause.SIGNAL_DEATH) and bool(beheld)  # more exact than what a rule for all can say
     found = [*beheld, *found]
     if sender is not None and not (named and "coredumpctl" in (sender.command or "")):

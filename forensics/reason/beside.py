@@ -8,6 +8,7 @@ import shlex
 from forensics import clock
 from forensics.model import Advice, Cause, Change, Coverage, EndKind, Evidence, Process, Warn
 from forensics.reason import around
+from forensics.reason.manager import SYSTEMD, kind_of
 from forensics.reason.place import Story, flag_arguments
 from forensics.reason.verdict import Verdict
 
@@ -289,8 +290,9 @@ def _memory(story: Story, verdict: Verdict) -> list[Advice]:
     of_the_machine = "CONSTRAINT_NONE" in said or re.search(r"(?:^|: )Out of memory: Kill", said) is not None
     if limit is not None and not of_the_machine and (peak is None or peak >= 0.9 * limit):
         met = f", and its peak was {_gib(peak)}: raise it" if peak is not None else ": where it was that one that it met, raise it"
+        setting = " (MemoryMax=)" if kind_of(story.state) == SYSTEMD else ""
         command = f"systemctl edit {shlex.quote(story.unit or 'UNIT')}"
-        return [Advice(text=f"the unit's own limit is {_gib(limit)} (MemoryMax=){met}, or let it use less", command=command)]
+        return [Advice(text=f"the unit's own limit is {_gib(limit)}{setting}{met}, or let it use less", command=command)]
     total, left = figures.get("mem_total_gib"), figures.get("mem_available_gib")
     if (limit is None or of_the_machine) and total and left is not None and story.state is not None:
         swap = "" if figures.get("swap_total_gib") else ", no swap"
