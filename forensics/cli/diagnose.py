@@ -29,7 +29,7 @@ EPILOG = """\
 A TARGET is one of:
   HOST, user@HOST, ssh:HOST   over your own ssh: its config and keys hold
   local                       this machine
-  FOLDER                      saved files, or a capture saved with --save
+  FOLDER, ARCHIVE.tar.zst     saved files, a support archive, or a bundle
   FILE…, -                    files and standard input, together one target
 
 Files are known by their content: journalctl in any of its formats, systemctl
@@ -42,7 +42,7 @@ Examples:
   ddforensics diagnose gpu01 --bench results.txt   what the client met as well
   ddforensics diagnose journal.txt status.txt --format json | jq .cause
   ddforensics diagnose gpu01 -o post-mortem.md     Markdown, by the suffix
-  ddforensics diagnose gpu01 --save evidence       a folder to diagnose again
+  ddforensics diagnose gpu01 --save case.tar.zst   a bundle to diagnose again
 
 \b
 Exit codes (several targets: the worst, in the order 3 5 1 4 0):
@@ -65,7 +65,9 @@ Exit codes (several targets: the worst, in the order 3 5 1 4 0):
 )
 @click.option("--format", "form", type=click.Choice(FORMATS), help="Default: text, or by the suffix of -o. JSON is one object a line.")
 @click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write the report there instead of to standard output.")
-@click.option("--save", type=click.Path(file_okay=False, path_type=Path), metavar="FOLDER", help="Keep what was collected, to diagnose again.")
+@click.option(
+    "--save", type=click.Path(path_type=Path), metavar="FOLDER|FILE", help="Keep what was collected, to diagnose again: a folder, or NAME.tar.zst."
+)
 @click.option("-F", "--ssh-config", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="As ssh -F.")
 @click.option("--color", type=click.Choice(("auto", "always", "never")), default="auto", help="Default: on a terminal, unless NO_COLOR is set.")
 @click.option("--width", type=click.IntRange(min=60), metavar="N", help="Columns of the text. Default: the terminal's.")

@@ -44,6 +44,7 @@ class LiveSession:
         run: Start,
         clock: Callable[[], float],
         explain: Explain,
+        waiting_for: Callable[[str], None] | None = None,
     ) -> None:
         self.target = target
         self.at: float | None = None
@@ -52,6 +53,7 @@ class LiveSession:
         self.took_s: float | None = None
         self.problems: list[Problem] = []
         self._limits, self._clock, self._explain, self._spool = limits, clock, explain, spool
+        self._waiting_for = waiting_for or (lambda name: None)
         self._word = secrets.token_hex(16)
         self._out = wire.FrameReader(self._word, self._on_out)
         self._err = wire.FrameReader(self._word, self._on_err)
@@ -141,6 +143,7 @@ class LiveSession:
         for event in reader.feed(data):
             done = done or (isinstance(event, wire.Done) and event.round == self._round)
             if stream == OUT and isinstance(event, wire.Begin):
+                self._waiting_for(event.name)
                 self._answer(event.name)
             elif stream == OUT and isinstance(event, wire.End) and (answer := self._answers.get(event.name)):
                 answer.end(event.exit_code)

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from forensics.clock import SYSTEM_CLOCK
-from forensics.collect import local, ssh
+from forensics.collect import archive, bundle, local, ssh
 from forensics.collect.files import GivenSession
 from forensics.collect.live import Explain, LiveSession
 from forensics.collect.process import Start, start_process
 from forensics.collect.saved import SavedSession
 from forensics.collect.session import Limits, Session
 from forensics.collect.spool import Spool
-from forensics.errors import TargetError
+from forensics.errors import ForensicsError, TargetError
 from forensics.model import Target, TargetKind
 
 
@@ -27,12 +28,13 @@ def open_target(
     clock: Callable[[], float] = SYSTEM_CLOCK,
     spool: Path | None = None,
     ssh_config: Path | None = None,
+    waiting_for: Callable[[str], None] | None = None,
 ) -> Session:
     """Open a target as a context manager; leaving it ends the connection, the sections' files stay until ``discard`` or the end of the program.
 
     ``since`` (epoch seconds) bounds journal files among files; on a host it is part of the questions. ``run`` starts a process
     from its argv. ``spool`` is the folder under which answers are kept. ``ssh_config`` stands in for the user's own ssh
-    configuration (so does DDFORENSICS_SSH_CONFIG in the environment). A host is contacted at once, but that it cannot be reached
+    configuration (so does DDFORENSICS_SSH_CONFIG in the environment). ``waiting_for`` hears the name of each question when its answer begins. A host is contacted at once, but that it cannot be reached
     is known with the first ``ask``.
     """
     limits = limits or Limits()
@@ -41,13 +43,26 @@ def open_target(
         case TargetKind.FILES:
             return GivenSession(target, spool=kept, limits=limits, run=run, since=since)
         case TargetKind.BUNDLE:
-            return SavedSession(target)
+            if target.paths[0].is_dir():
+                return SavedSession(target)
+            return _archived(target, archive.extract(target.paths[0], kept, limits), spool=kept, limits=limits, run=run, since=since)
         case TargetKind.SSH:
             argv = ssh.ssh_argv(target, limits, ssh_config)
             explain: Explain = partial(ssh.explain, target)
         case TargetKind.LOCAL:
             argv, explain = list(local.LOCAL_ARGV), local.explain
     try:
-        return LiveSession(target, argv, spool=kept, limits=limits, run=run, clock=clock, explain=explain)
+        return LiveSession(target, argv, spool=kept, limits=limits, run=run, clock=clock, explain=explain, waiting_for=waiting_for)
     except FileNotFoundError as error:
         raise TargetError(f"there is no {argv[0]} on this machine", at=target.name) from error
+
+
+def _archived(target: Target, taken: archive.Taken, *, spool: Spool, limits: Limits, run: Start, since: float | None) -> Session:
+    """An archive with a manifest of ours is a saved capture; any other is somebody's folder of files."""
+    try:
+        if bundle.is_packed(taken):
+            return SavedSession(target, taken=taken)
+        return GivenSession(replace(target, kind=TargetKind.FILES), spool=spool, limits=limits, run=run, since=since, packed=taken)
+    except ForensicsError:
+        spool.remove()
+        raise

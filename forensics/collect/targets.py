@@ -13,7 +13,10 @@ STDIN = "-"
 LOCAL = "local"
 MANIFEST = "manifest.json"
 # a word that ends so is a file that is not there, and no host
-FILE_SUFFIXES = frozenset({".txt", ".log", ".json", ".jsonl", ".out", ".err", ".journal", ".export", ".md", ".gz", ".zst", ".xz"})
+FILE_SUFFIXES = frozenset({
+    ".txt", ".log", ".json", ".jsonl", ".out", ".err", ".journal", ".export", ".md", ".gz", ".zst", ".xz", ".bz2", ".tar", ".tgz", ".txz", ".tzst", ".tbz", ".tbz2",
+})  # fmt: skip
+ARCHIVE = re.compile(r"\.(?:tar(?:\.(?:zst|gz|xz|bz2))?|tzst|tgz|txz|tbz2?)\Z", re.IGNORECASE)
 NOT_YET = ("docker:", "podman:", "k8s:")
 
 # Letters, digits and what user names, addresses and zones need. A host name reaches ProxyCommand and Match exec through
@@ -26,7 +29,7 @@ _URI = re.compile(r"ssh://(?:[A-Za-z0-9_.+%][A-Za-z0-9_.+%-]*@)?(?:[A-Za-z0-9_.]
 def parse_targets(words: Sequence[str]) -> list[Target]:
     """The targets that the words name, in the order of their first word.
 
-    All files and ``-`` together are one target; each folder, saved capture or host is one. A path that exists wins over a
+    All files and ``-`` together are one target; each folder, archive, saved capture or host is one. A path that exists wins over a
     host of that name (``ssh:NAME`` says the host outright); the word ``local`` is this machine (``./local`` is a file).
     Raises UsageError for an odd host name, TargetError for a path that does not exist.
     """
@@ -36,7 +39,7 @@ def parse_targets(words: Sequence[str]) -> list[Target]:
     for word in words:
         if not word:
             raise UsageError("an empty word names no target")
-        if word == STDIN or (not _says_outright(word) and Path(word).exists() and not Path(word).is_dir()):
+        if word == STDIN or (not _says_outright(word) and Path(word).exists() and not Path(word).is_dir() and not ARCHIVE.search(word)):
             if not files:
                 place = len(targets)
             if word not in files:
@@ -74,6 +77,8 @@ def _one(word: str) -> Target:
     if path.is_dir():
         kind = TargetKind.BUNDLE if (path / MANIFEST).is_file() and _ours(path / MANIFEST) else TargetKind.FILES
         return Target(kind=kind, name=word, paths=(path,))
+    if ARCHIVE.search(word) and path.exists():
+        return Target(kind=TargetKind.BUNDLE, name=word, paths=(path,))  # or somebody else's archive: known when it is opened
     if "/" in word or path.suffix.lower() in FILE_SUFFIXES:
         raise TargetError("no such file or folder", at=word)
     return ssh_target(word)
@@ -83,6 +88,6 @@ def _ours(manifest: Path) -> bool:
     """Whether a manifest looks like one of a saved capture, of whatever version: somebody else's folder may hold a file of that name."""
     try:
         with manifest.open("rb") as stream:
-            return b"ddforensics/capture/" in stream.read(4096)
+            return b"ddforensics/capture" in stream.read(4096)
     except OSError:
         return False
