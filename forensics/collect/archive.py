@@ -70,7 +70,22 @@ def suffix_of(path: Path) -> str:
     return next((suffix for suffix in FORMATS if path.name.lower().endswith(suffix)), "")
 
 
-def extract(file: Path, spool: Spool, limits: Limits) -> Taken:
+def is_one(file: Path) -> bool:
+    """Whether a file is a tar archive, compressed or not, whatever its name; OSError where it cannot be read."""
+    with file.open("rb") as stream:
+        kind = binary.kind(stream.read(binary.HEAD_BYTES))
+        if kind not in unpack.KINDS:
+            return kind == binary.TAR
+        stream.seek(0)
+        head = b""
+        for piece in unpack.Unpacked(stream, kind, at=str(file)):
+            head += piece[: tar.BLOCK]
+            if len(head) >= tar.BLOCK:
+                break
+        return tar.looks_like(head)
+
+
+def extract(file: Path, spool: Spool, limits: Limits, *, at: str = "") -> Taken:
     """The ordinary files of an archive, the worthwhile ones of a large one; what was left out is among the problems.
 
     Raises TargetError where it is no archive, cannot be read, or is a compression bomb.
@@ -79,7 +94,7 @@ def extract(file: Path, spool: Spool, limits: Limits) -> Taken:
         with file.open("rb") as stream:
             kind = binary.kind(stream.read(binary.HEAD_BYTES))
             stream.seek(0)
-            return _extract(stream, kind if kind in unpack.KINDS else "", str(file), spool, limits)
+            return _extract(stream, kind if kind in unpack.KINDS else "", at or str(file), spool, limits)
     except TargetError:
         spool.remove()
         raise

@@ -21,7 +21,7 @@ from forensics.collect.spool import Spool
 from forensics.errors import TargetError
 from forensics.model import Capture, Coverage, Problem, Section, Target
 
-_STDIN = Path("-")
+STDIN_PATH = Path("-")
 _KEPT = unpack.KINDS | {binary.UTF_16}  # no text, but can be made one
 
 
@@ -45,12 +45,14 @@ class GivenSession:
         since: float | None = None,
         stdin: Callable[[], BinaryIO] | None = None,
         packed: Taken | None = None,
+        copied: tuple[Path, pipe.Copied] | None = None,
     ) -> None:
         self.target = target
         self.problems: list[Problem] = []
         self._spool, self._limits, self._run, self._since = spool, limits, run, since
-        self._stdin = stdin or _standard_input
+        self._stdin = stdin or standard_input
         self._packed = packed  # what was taken out of the archive that is the target
+        self._piped = copied  # standard input, where it has been read already
         self._unpacked_bytes = 0
         self._given = False
 
@@ -63,7 +65,7 @@ class GivenSession:
         for path in self.target.paths:
             if self._packed is not None:
                 sections += [s for name, file in self._taken_out(self._packed) if (s := self._from_file(name, file)) is not None]
-            elif path == _STDIN:
+            elif path == STDIN_PATH:
                 given = self._from_stdin()
                 sections += [given] if given is not None else []
             elif path.is_dir():
@@ -165,6 +167,8 @@ class GivenSession:
         return Section(name=name, path=path, coverage=Coverage.GIVEN if path.stat().st_size else Coverage.EMPTY, hint=hint)
 
     def _from_stdin(self) -> Section | None:
+        if self._piped is not None:
+            return self._copied("-", *self._piped, "standard input")
         path = self._spool.path("stdin")
         try:
             copied = pipe.copy(self._stdin(), path, self._limits.stdin_bytes, keep=_KEPT)
@@ -197,7 +201,8 @@ class GivenSession:
         self.problems.append(Problem(source=name, text=why))
 
 
-def _standard_input() -> BinaryIO:
+def standard_input() -> BinaryIO:
+    """Standard input as bytes; TargetError where it is closed."""
     if sys.stdin is None:  # as Python has it where descriptor 0 is closed
         raise TargetError("standard input is closed", at="-", hint="pipe something into it, or name a file")
     return sys.stdin.buffer

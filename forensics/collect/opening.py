@@ -6,10 +6,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import BinaryIO
 
 from forensics.clock import SYSTEM_CLOCK
-from forensics.collect import archive, bundle, local, ssh
-from forensics.collect.files import GivenSession
+from forensics.collect import archive, binary, bundle, local, pipe, ssh, unpack
+from forensics.collect.files import STDIN_PATH, GivenSession, standard_input
 from forensics.collect.live import Explain, LiveSession
 from forensics.collect.process import Start, start_process
 from forensics.collect.saved import SavedSession
@@ -29,19 +30,22 @@ def open_target(
     spool: Path | None = None,
     ssh_config: Path | None = None,
     waiting_for: Callable[[str], None] | None = None,
+    stdin: Callable[[], BinaryIO] | None = None,
 ) -> Session:
     """Open a target as a context manager; leaving it ends the connection, the sections' files stay until ``discard`` or the end of the program.
 
     ``since`` (epoch seconds) bounds journal files among files; on a host it is part of the questions. ``run`` starts a process
     from its argv. ``spool`` is the folder under which answers are kept. ``ssh_config`` stands in for the user's own ssh
-    configuration (so does DDFORENSICS_SSH_CONFIG in the environment). ``waiting_for`` hears the name of each question when its answer begins. A host is contacted at once, but that it cannot be reached
+    configuration (so does DDFORENSICS_SSH_CONFIG in the environment). ``stdin`` gives the stream that ``-`` is. ``waiting_for`` hears the name of each question when its answer begins. A host is contacted at once, but that it cannot be reached
     is known with the first ``ask``.
     """
     limits = limits or Limits()
     kept = Spool(spool)
     match target.kind:
         case TargetKind.FILES:
-            return GivenSession(target, spool=kept, limits=limits, run=run, since=since)
+            if target.paths == (STDIN_PATH,):
+                return _piped(target, stdin or standard_input, spool=kept, limits=limits, run=run, since=since)
+            return GivenSession(target, spool=kept, limits=limits, run=run, since=since, stdin=stdin)
         case TargetKind.BUNDLE:
             if target.paths[0].is_dir():
                 return SavedSession(target)
@@ -55,6 +59,19 @@ def open_target(
         return LiveSession(target, argv, spool=kept, limits=limits, run=run, clock=clock, explain=explain, waiting_for=waiting_for)
     except FileNotFoundError as error:
         raise TargetError(f"there is no {argv[0]} on this machine", at=target.name) from error
+
+
+def _piped(target: Target, stdin: Callable[[], BinaryIO], *, spool: Spool, limits: Limits, run: Start, since: float | None) -> Session:
+    """Standard input alone: an archive (``ddforensics collect HOST -o - | ddforensics diagnose -``), or text."""
+    stream = stdin()
+    path = spool.path("piped")
+    try:
+        kept = pipe.copy(stream, path, limits.stdin_bytes, keep=unpack.KINDS | {binary.TAR, binary.UTF_16})
+    except OSError as error:
+        raise TargetError(f"standard input cannot be read: {error.strerror}", at="-") from error
+    if not kept.what and not kept.cut and archive.is_one(path):
+        return _archived(target, archive.extract(path, spool, limits, at="-"), spool=spool, limits=limits, run=run, since=since)
+    return GivenSession(target, spool=spool, limits=limits, run=run, since=since, copied=(path, kept))
 
 
 def _archived(target: Target, taken: archive.Taken, *, spool: Spool, limits: Limits, run: Start, since: float | None) -> Session:
