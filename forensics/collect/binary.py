@@ -7,6 +7,8 @@ from forensics.collect import tar, unpack
 HEAD_BYTES = 8192
 JOURNAL = "a journal file"
 UTF_16 = "text in UTF-16"
+MARKED = "text in UTF-8 with a byte order mark"  # of which kind() says that it is text
+MARK = b"\xef\xbb\xbf"
 TAR = "a tar archive"
 
 _MAGIC = (

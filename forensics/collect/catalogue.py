@@ -13,7 +13,7 @@ from forensics.model import PartKind
 # what no host is asked for, since only its owner knows where it lies
 OTHERS: tuple[tuple[PartKind, tuple[str, ...]], ...] = (
     (PartKind.CLIENT, (
-        "bench.txt", "bench*.txt", "bench*.log", "*bench*.out", "client*.txt", "client*.log", "healthcheck*.txt", "healthcheck*.log", "health-check*.log", "load*test*.txt",
+        "bench.txt", "bench*.txt", "bench*.log", "client*.txt", "client*.log", "healthcheck*.txt", "healthcheck*.log", "health-check*.log", "load*test*.txt",
     )),
     (PartKind.BENCH_JSON, ("bench*.json", "bench*.jsonl", "result*.json", "result*.jsonl", "*bench*.json", "*bench*.jsonl")),
     (PartKind.SERVER, (
@@ -24,6 +24,7 @@ OTHERS: tuple[tuple[PartKind, tuple[str, ...]], ...] = (
 
 SUPPORT = "sos_commands"  # a folder that only a support archive of a whole machine has
 _PACKED = re.compile(r"\.(?:gz|xz|zst|bz2)\Z")
+_OUTPUT = re.compile(r"\.out\Z")  # what some call a command's output, and others .txt
 # of a machine's whole tree, as support archives copy it: nothing in there is a log of a service
 _TREES = frozenset({
     "proc", "sys", "dev", "boot", "lib", "lib32", "lib64", "usr", "bin", "sbin", "etc", "run", "sos_commands", "sos_logs", "sos_reports", "sos_strings", "node_modules", "site-packages",
@@ -49,7 +50,7 @@ class Worth(IntEnum):
 
 def kind_of(path: str) -> PartKind | None:
     """The kind of answer that a file of this path usually holds; None where the catalogue does not name it."""
-    parts = _PACKED.sub("", path.lower()).split("/")
+    parts = _OUTPUT.sub(".txt", _PACKED.sub("", path.lower())).split("/")
     for depth, pattern, kinds in _patterns():
         if depth <= len(parts) and (found := pattern.fullmatch("/".join(parts[-depth:]))):
             return kinds[(found.lastindex or 1) - 1]

@@ -126,11 +126,14 @@ class GivenSession:
     def _read(self, name: str, file: Path, *, within: str = "") -> Section | None:
         """The section of a file, unpacked where it is compressed. ``within``: what it was unpacked from."""
         with file.open("rb") as stream:
-            what = binary.kind(stream.read(binary.HEAD_BYTES))
+            head = stream.read(binary.HEAD_BYTES)
+        what = binary.kind(head)
         if what == binary.JOURNAL:
             return journalfile.section(name, file, path=self._spool.path("journal-file"), run=self._run, since=self._since, problems=self.problems)
         if (what in unpack.KINDS and not within) or what == binary.UTF_16:
             return self._unpacked(name, file, what)
+        if not what and head.startswith(binary.MARK):
+            return self._unpacked(name, file, binary.MARKED)
         if what:
             hint = ": name it by itself, by a name that ends in .tar or .tar.gz" if what == binary.TAR else ""
             self._skip(name, f"{what}{f' {within}' if within else ''}: not read{hint}")
@@ -142,7 +145,7 @@ class GivenSession:
         path = self._spool.path("unpacked")
         most = max(0, min(self._limits.folder_bytes - self._unpacked_bytes, shutil.disk_usage(path.parent).free // 2))
         try:
-            why = plain.unpack_to(path, file, what, most=most) if what in unpack.KINDS else plain.transcode_to(path, file, most=most)
+            why = plain.make(path, file, what, most=most)
         except TargetError as error:
             path.unlink(missing_ok=True)
             if len(self.target.paths) == 1 and self.target.paths[0] == file:
@@ -154,7 +157,7 @@ class GivenSession:
             self._skip(name, f"{what}: {why}")
             if not path.stat().st_size:
                 return None
-        if what == binary.UTF_16:
+        if what not in unpack.KINDS:
             return self._section(name, path, cut=bool(why))
         section = self._read(name, path, within=what)
         return replace(section, coverage=Coverage.CUT, cut=-1) if section is not None and why else section

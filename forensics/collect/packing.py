@@ -53,7 +53,7 @@ def keep(
     mask, now = (secrets_in_bytes if redact else None), time.time()
     path: Path | None = None
     if output is None or (several and isinstance(output, Path)):
-        path = (output or Path()) / (name_for(captures, now=now) + SUFFIX)
+        path = _free(output or Path(), name_for(captures, now=now), force=force)
     elif isinstance(output, Path):
         path = output
     size = write(captures, path, mask=mask, force=force) if path is not None else stream(captures, cast("BinaryIO", output), mask=mask, now=now)
@@ -63,6 +63,12 @@ def keep(
         warning=f"{pick.asked} is not there: {pick.unit} was taken ({pick.why})" if pick.how == "mistyped" else "",
         problems=tuple(dict.fromkeys(p for c in captures for p in c.problems)),
     )  # fmt: skip
+
+
+def _free(folder: Path, name: str, *, force: bool) -> Path:
+    """A name in a folder that nothing has: two targets may be one host, seen in one second."""
+    paths = (folder / f"{name}{f'-{n}' if n else ''}{SUFFIX}" for n in range(1000))
+    return next(path for path in paths if force or not os.path.lexists(path))
 
 
 def check(where: Path, *, force: bool = False) -> None:

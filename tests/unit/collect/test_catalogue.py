@@ -24,7 +24,7 @@ SAMPLES = Path(__file__).resolve().parents[3] / "samples"
         ("journal.txt", PartKind.JOURNAL_EXPORT), ("evidence/Journal.TXT", PartKind.JOURNAL_EXPORT), ("status.txt", PartKind.STATUS), ("show.txt", PartKind.SHOW),
         ("is-active.txt", PartKind.IS_ACTIVE), ("dmesg", PartKind.KERNEL), ("dmesg.log.gz", PartKind.KERNEL), ("ss.txt", PartKind.SOCKETS), ("nvidia-smi.txt", PartKind.GPU),
         ("units.txt", PartKind.UNITS), ("x.service", PartKind.UNIT_FILE), ("bench.txt", PartKind.CLIENT), ("bench.json", PartKind.BENCH_JSON), ("server.log", PartKind.SERVER),
-        ("journalctl_--list-boots", PartKind.BOOTS), ("nvidia-bug-report.log.gz", PartKind.KERNEL),
+        ("journalctl_--list-boots", PartKind.BOOTS), ("journal-short-iso.out", PartKind.JOURNAL_EXPORT), ("status-cols40.out", PartKind.STATUS), ("nvidia-bug-report.log.gz", PartKind.KERNEL),
         ("sosreport-x/sos_commands/systemd/systemctl_list-units_--all", PartKind.UNITS), ("sos_commands/systemd/systemctl_status_--all", PartKind.STATUS),
         ("sos_commands/systemd/journalctl_--list-boots", PartKind.BOOTS), ("sos_commands/logs/journalctl_--no-pager", PartKind.JOURNAL_EXPORT),
         ("sos_commands/logs/journalctl_--no-pager_--boot_-1", PartKind.JOURNAL_EXPORT), ("sos_commands/kernel/dmesg_-T", PartKind.KERNEL),

@@ -272,3 +272,9 @@ def test_half_a_character_at_the_end_of_utf_16_costs_that_character(tmp_path: Pa
     (tmp_path / "journal.txt").write_bytes("\ufeffab\ud834".encode("utf-16-le", "surrogatepass") + b"x")
     [section] = capture(tmp_path).sections
     assert section.head().decode() == "ab�"
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_word(tmp_path: Path) -> None:
+    (tmp_path / "is-active.txt").write_bytes(b"\xef\xbb\xbffailed\r\n\xff")
+    [section] = capture(tmp_path).sections
+    assert (section.head(), section.coverage) == (b"failed\r\n\xff", Coverage.GIVEN)

@@ -225,6 +225,12 @@ def test_several_targets_get_a_bundle_each_and_one_that_cannot_be_seen_costs_the
     assert {told(api.diagnose(str(k.path)))[0]["cause"] for k in kept if k.path} == {"healthy", "host-oom"}
 
 
+def test_two_targets_of_one_name_and_second_do_not_lose_each_other(tmp_path: Path) -> None:
+    capture = made(tmp_path / "raw")
+    kept = [packing.keep([replace(capture, host=host)], "t", tmp_path / "all", several=True) for host in ("h", "h")]
+    assert [k.path.name for k in kept if k.path] == ["h-sglang-20260509T101518Z.tar.zst", "h-sglang-20260509T101518Z-1.tar.zst"]
+
+
 @pytest.mark.parametrize("output", ["x.tar.zst", "file"])
 def test_several_targets_cannot_go_to_one_file(tmp_path: Path, output: str) -> None:
     (tmp_path / "file").touch()
