@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import gzip
-import lzma
 import os
 import re
 import shutil
 import stat
-import tarfile
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
@@ -240,6 +237,8 @@ class LeftOut:
 
 def pack(folder: Path, out: BinaryIO, *, suffix: str, top: str) -> None:
     """Write the files under ``folder`` as an archive, below a folder ``top`` in it; the manifests first, so that one that is cut off can still be read."""
+    import tarfile
+
     files = sorted((path for path in folder.rglob("*") if path.is_file()), key=lambda p: (p.name != MANIFEST, p.relative_to(folder).as_posix()))
     with _compressed(out, FORMATS[suffix]) as stream, tarfile.open(fileobj=stream, mode="w|", format=tarfile.PAX_FORMAT) as archive:
         for path in files:
@@ -256,7 +255,11 @@ def _compressed(out: BinaryIO, kind: str) -> AbstractContextManager[IO[bytes]]:
 
         return cast("AbstractContextManager[IO[bytes]]", zstandard.ZstdCompressor(level=_LEVEL).stream_writer(out, closefd=False))
     if kind == unpack.GZIP:
+        import gzip
+
         return cast("AbstractContextManager[IO[bytes]]", gzip.GzipFile(filename="", fileobj=out, mode="wb", compresslevel=6, mtime=0))
     if kind == unpack.XZ:
+        import lzma
+
         return cast("AbstractContextManager[IO[bytes]]", lzma.LZMAFile(out, "wb", preset=6))
     return nullcontext(out)

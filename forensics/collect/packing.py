@@ -53,7 +53,7 @@ def keep(
     mask, now = (secrets_in_bytes if redact else None), time.time()
     path: Path | None = None
     if output is None or (several and isinstance(output, Path)):
-        path = _free(output or Path(), name_for(captures, now=now), force=force)
+        path = _free(output or Path(), name_for(captures, now=now))
     elif isinstance(output, Path):
         path = output
     size = write(captures, path, mask=mask, force=force) if path is not None else stream(captures, cast("BinaryIO", output), mask=mask, now=now)
@@ -65,10 +65,10 @@ def keep(
     )  # fmt: skip
 
 
-def _free(folder: Path, name: str, *, force: bool) -> Path:
+def _free(folder: Path, name: str) -> Path:
     """A name in a folder that nothing has: two targets may be one host, seen in one second."""
     paths = (folder / f"{name}{f'-{n}' if n else ''}{SUFFIX}" for n in range(1000))
-    return next(path for path in paths if force or not os.path.lexists(path))
+    return next(path for path in paths if not os.path.lexists(path))
 
 
 def check(where: Path, *, force: bool = False) -> None:

@@ -108,6 +108,8 @@ class Reader:
         if kind == ord("L"):
             over["path"] = data.rstrip(b"\0")
         elif kind in b"xX":
+            for key in over.keys() - {"path"}:  # of headers without end only the last counts
+                del over[key]
             at = 0
             while found := _RECORD.match(data, at):
                 stop = at + int(found[1])

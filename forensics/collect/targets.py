@@ -39,7 +39,7 @@ def parse_targets(words: Sequence[str]) -> list[Target]:
     for word in words:
         if not word:
             raise UsageError("an empty word names no target")
-        if word == STDIN or (not _says_outright(word) and Path(word).exists() and not Path(word).is_dir() and not ARCHIVE.search(word)):
+        if word == STDIN or (not _says_outright(word) and Path(word).exists() and not Path(word).is_dir() and not _is_archive(word)):
             if not files:
                 place = len(targets)
             if word not in files:
@@ -77,11 +77,16 @@ def _one(word: str) -> Target:
     if path.is_dir():
         kind = TargetKind.BUNDLE if (path / MANIFEST).is_file() and _ours(path / MANIFEST) else TargetKind.FILES
         return Target(kind=kind, name=word, paths=(path,))
-    if ARCHIVE.search(word) and path.exists():
+    if _is_archive(word):
         return Target(kind=TargetKind.BUNDLE, name=word, paths=(path,))  # or somebody else's archive: known when it is opened
     if "/" in word or path.suffix.lower() in FILE_SUFFIXES:
         raise TargetError("no such file or folder", at=word)
     return ssh_target(word)
+
+
+def _is_archive(word: str) -> bool:
+    """By its name; a pipe of such a name is a pipe."""
+    return ARCHIVE.search(word) is not None and Path(word).is_file()
 
 
 def _ours(manifest: Path) -> bool:

@@ -19,6 +19,7 @@ _IN_BYTES = 1 << 16
 _OUT_BYTES = 1 << 18
 # zstd's interface has no bound on what one call gives, but 1 KiB of it can be no more than 256 blocks of 128 KiB: 32 MiB
 _ZSTD_IN_BYTES = 1 << 10
+_MANY_FRAMES = 10_000
 _WINDOW_BYTES = 128 << 20  # what the zstd command takes unless told otherwise
 _XZ_BYTES = 256 << 20  # xz -9 wants 65 MiB
 
@@ -60,10 +61,15 @@ class Unpacked:
     def _frames(self, make: Callable[[], _Decoder], size: int) -> Iterator[bytes]:
         """One frame after the other: the tools take several in one file, and zeros behind the last one."""
         data = self._read(size)
+        frames = 0
         while data:
             if not data.strip(b"\0"):
                 data = self._read(size)
                 continue
+            frames += 1
+            if frames > _MANY_FRAMES and self.given < frames:
+                self.broken = "it is made of thousands of empty parts"
+                return
             decoder = make()
             while True:
                 out = decoder.feed(data)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import lzma
 import resource
 import tarfile
+import time
+import tracemalloc
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -188,6 +191,28 @@ def test_a_window_of_zstd_that_would_take_gigabytes_is_refused(tmp_path: Path) -
     packer = zstandard.ZstdCompressor(compression_params=zstandard.ZstdCompressionParameters(window_log=30, compression_level=1)).compressobj()
     with pytest.raises(TargetError, match="too much memory"):
         capture(put(tmp_path, packer.compress(tars.archive(tars.entry("a.txt", b"x"))) + packer.flush(), "case.tar.zst"))
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, tars.zst, lzma.compress, bz2.compress], ids=["gz", "zst", "xz", "bz2"])
+def test_nothing_in_a_million_parts_is_given_up(tmp_path: Path, pack: Callable[[bytes], bytes]) -> None:
+    began = time.process_time()
+    with pytest.raises(TargetError, match="thousands of empty parts"):
+        capture(put(tmp_path, pack(b"") * 200_000, "case.tar.gz"))
+    assert time.process_time() - began < 20
+
+
+def test_attributes_without_end_are_not_kept() -> None:
+    def pieces() -> Iterator[bytes]:
+        for n in range(1000):
+            yield tars.entry("a", b"60014 k%05d=%s\n" % (n, b"x" * 60_000), kind=tarfile.XHDTYPE)
+        yield tars.archive(tars.entry("journal.txt", b"x\n"))
+
+    tracemalloc.start()
+    try:
+        assert [m.name for m in tar.Reader(pieces()).members()] == ["journal.txt"]
+        assert tracemalloc.get_traced_memory()[1] < 2 << 20
+    finally:
+        tracemalloc.stop()
 
 
 # --------------------------------------------------------------------------- cut off
