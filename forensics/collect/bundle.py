@@ -250,6 +250,8 @@ def _capture(place: _Place, manifest: Mapping[str, Any]) -> Capture:
 
 
 def _section(place: _Place, row: Mapping[str, Any]) -> Section:
+    if not isinstance(row, dict):
+        raise TypeError(f"sections: an object is wanted, not {row!r:.80}")
     hint = row.get("hint")
     section = Section(
         name=_text(row["name"]), path=place.file(_text(row["file"])), argv=_text(row["argv"]), exit_code=None if row["exit_code"] is None else _whole(row, "exit_code", -_MOST),

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO
 
-from forensics.collect import binary, catalogue, journalfile, pipe, plain, unpack
+from forensics.collect import archive, binary, catalogue, journalfile, pipe, plain, unpack
 from forensics.collect import folder as files_below
 from forensics.collect.archive import Taken
 from forensics.collect.folder import Found
@@ -130,13 +130,15 @@ class GivenSession:
         what = binary.kind(head)
         if what == binary.JOURNAL:
             return journalfile.section(name, file, path=self._spool.path("journal-file"), run=self._run, since=self._since, problems=self.problems)
+        if what == binary.TAR or (what in unpack.KINDS and archive.is_one(file)):
+            self._skip(name, "an archive: not opened here; name it by itself, by a name that ends in .tar, .tar.gz or alike")
+            return None
         if (what in unpack.KINDS and not within) or what == binary.UTF_16:
             return self._unpacked(name, file, what)
         if not what and head.startswith(binary.MARK):
             return self._unpacked(name, file, binary.MARKED)
         if what:
-            hint = ": name it by itself, by a name that ends in .tar or .tar.gz" if what == binary.TAR else ""
-            self._skip(name, f"{what}{f' {within}' if within else ''}: not read{hint}")
+            self._skip(name, f"{what}{f' {within}' if within else ''}: not read")
             return None
         return self._section(name, file)
 

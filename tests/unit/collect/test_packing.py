@@ -264,3 +264,9 @@ def test_the_public_door_is_there_and_the_package_keeps_its_name() -> None:
     from forensics import collect as package
 
     assert package.load is bundle.load
+
+
+def test_a_folder_of_bundles_says_to_name_them_one_by_one(tmp_path: Path) -> None:
+    api.collect_bundle([str(SAMPLES / "healthy"), str(SAMPLES / "kernel-oom")], tmp_path / "all")
+    with pytest.raises(TargetError, match="an archive: not opened here; name it by itself"):
+        api.diagnose(str(tmp_path / "all"))
