@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from forensics.api import diagnose, diagnose_capture, exit_code
+    from forensics.api import collect_bundle, diagnose, diagnose_capture, exit_code
     from forensics.errors import ForensicsError
     from forensics.model import Advice, Capture, Cause, Coverage, Diagnosis, Evidence, Health, Hypothesis, Life, Phase, Status, Target
     from forensics.ruleset.load import load as load_rules
@@ -18,6 +18,7 @@ __version__ = "0.1.0"
 
 # public name → module and the name there
 _HOMES = {
+    "collect_bundle": ("forensics.api", "collect_bundle"),  # "collect" is the package of that name
     "diagnose": ("forensics.api", "diagnose"),
     "diagnose_capture": ("forensics.api", "diagnose_capture"),
     "exit_code": ("forensics.api", "exit_code"),
@@ -44,6 +45,7 @@ __all__ = [
     "Status",
     "Target",
     "__version__",
+    "collect_bundle",
     "diagnose",
     "diagnose_capture",
     "exit_code",

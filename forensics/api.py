@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from forensics import clock, units
-from forensics.errors import TargetError
+from forensics.errors import TargetError, UsageError
 from forensics.model import (
     Capture,
     Cause,
@@ -30,6 +30,7 @@ from forensics.model import (
 )
 
 if TYPE_CHECKING:
+    from forensics.collect.packing import Bundle
     from forensics.collect.process import Start
     from forensics.collect.session import Limits, Session
     from forensics.ruleset.schema import Endpoint, Profile, RuleSet
@@ -65,6 +66,8 @@ def diagnose(
     after = clock.parse_typed(since, now=time.time()) if isinstance(since, str) else since
     targets = collect.parse_targets(words)
     loading = cache(ruleset.load)
+    if save is not None:
+        check_place(save, several=len(targets) > 1)
 
     def one(target: Target, run: Start) -> list[Diagnosis]:
         say(f"{target.name}: connecting" if target.kind is TargetKind.SSH else f"{target.name}: reading")
@@ -72,7 +75,7 @@ def diagnose(
             rules = loading()  # while the connection is made
             captures = [with_bench(c, bench, window=bench_window) for c in look(session, rules, unit=unit, since=after, progress=say)]
             if save is not None:
-                collect.bundle.save(captures[0], save if len(targets) == 1 else save / re.sub(r"[^\w.@-]+", "_", target.name))
+                collect.packing.write(captures, save if len(targets) == 1 else save / re.sub(r"[^\w.@-]+", "_", target.name))
             say(f"{target.name}: reasoning")
             found = [diagnose_capture(c, rules, unit=unit) for c in captures]
             session.discard()
@@ -84,6 +87,65 @@ def diagnose(
     answers = collect.side_by_side(targets, one)
     # what could not be looked at is said; the others are still worth their answers
     return [d for target, got in zip(targets, answers, strict=True) for d in ([unseen(target.name, got)] if isinstance(got, TargetError) else got)]
+
+
+def collect_bundle(
+    target_words: Sequence[str] | str,
+    output: Path | BinaryIO | None = None,
+    *,
+    unit: str | None = None,
+    since: str | float | None = None,
+    bench: Sequence[Path | str] = (),
+    redact: bool = True,
+    force: bool = False,
+    ssh_config: Path | None = None,
+    sudo: bool = False,
+    limits: Limits | None = None,
+    progress: Progress | None = None,
+) -> list[Bundle]:
+    """Ask targets all that ``diagnose`` would, and keep the answers instead of reading them: one bundle a target.
+
+    ``output`` is a folder, a file by its suffix (``.tar.zst``, ``.tar.gz``, ``.tar.xz``, ``.tar``), a binary stream (gets ``.tar.zst``), or None: a name made of host,
+    unit and time, in the current directory. Of several targets it is the folder for their bundles, and one that cannot be looked at is an entry with an ``error``.
+    ``redact`` masks secrets. Raises UsageError where something is there already, unless ``force``; TargetError where nothing could be had.
+    """
+    from forensics import collect, ruleset
+
+    say = progress or (lambda text: None)
+    after = clock.parse_typed(since, now=time.time()) if isinstance(since, str) else since
+    targets = collect.parse_targets([target_words] if isinstance(target_words, str) else list(target_words))
+    several = len(targets) > 1
+    if isinstance(output, Path):
+        check_place(output, several=several, force=force)
+    elif output is not None and several:
+        raise UsageError("several targets cannot go to one stream", hint="-o FOLDER keeps a bundle of each")
+    loading = cache(ruleset.load)
+
+    def one(target: Target, run: Start) -> Bundle:
+        say(f"{target.name}: connecting" if target.kind is TargetKind.SSH else f"{target.name}: reading")
+        with collect.open_target(target, since=after, limits=limits, run=run, ssh_config=ssh_config, sudo=sudo, progress=say) as session:
+            captures = [with_bench(c, bench) for c in look(session, loading(), unit=unit, since=after, progress=say)]
+            say(f"{target.name}: saving")
+            made = collect.packing.keep(captures, target.name, output, several=several, redact=redact, force=force)
+            session.discard()
+        return made
+
+    if not several:
+        return [one(targets[0], collect.start_process)]
+    loading()
+    answers = collect.side_by_side(targets, one)
+    return [collect.Bundle(target=t.name, error=str(got)) if isinstance(got, TargetError) else got for t, got in zip(targets, answers, strict=True)]
+
+
+def check_place(where: Path, *, several: bool, force: bool = False) -> None:
+    """Raise UsageError where what is to be collected could not be saved."""
+    from forensics import collect
+    from forensics.collect import archive
+
+    if not several:
+        collect.packing.check(where, force=force)
+    elif archive.suffix_of(where) or (where.exists() and not where.is_dir()):
+        raise UsageError("several targets cannot go to one file", at=str(where), hint="name a folder: each gets a bundle in it")
 
 
 def unseen(name: str, error: TargetError) -> Diagnosis:
@@ -108,10 +170,11 @@ def look(session: Session, rules: RuleSet, *, unit: str | None, since: float | N
     from forensics import collect
     from forensics.collect import plan
 
-    if session.saved is not None:
-        return [session.saved]
+    if isinstance(session, collect.SavedSession):
+        return list(session.captures)
     if not session.live:
-        return [collect.capture_from(session, session.ask(()))]
+        asked = units.full_name(unit) if unit else None  # kept with what is saved; which unit that is, the evidence tells
+        return [collect.capture_from(session, session.ask(()), pick=Pick(asked=asked))]
     progress(f"{session.target.name}: units")
     first, pick, states = overview(session, rules, unit=unit)
     chosen = [pick.unit] if pick.unit else list(pick.candidates[:MOST_UNITS]) if pick.how == "none" else []
@@ -183,7 +246,7 @@ def facts_of(capture: Capture, rules: RuleSet, *, unit: str | None = None) -> tu
     scanned = ruleset.scan(blocks, rules)
     facts = _dated(parse.facts(capture, scanned, tails=tails), capture)
     if capture.pick.unit is None and capture.target.kind not in (TargetKind.SSH, TargetKind.LOCAL, TargetKind.BUNDLE):
-        capture = replace(capture, pick=_pick_from_evidence(facts, rules, unit))
+        capture = replace(capture, pick=_pick_from_evidence(facts, rules, unit or capture.pick.asked))
     return facts, capture
 
 

@@ -33,7 +33,7 @@ A TARGET is one of:
   k8s:NAMESPACE/POD[/CONTAINER]
                               a pod, over your own kubectl; without CONTAINER
                               the one in trouble, and the run that died first
-  FOLDER                      saved files, or a capture saved with --save
+  FOLDER, ARCHIVE.tar.zst     saved files, a support archive, or a bundle
   FILE…, -                    files and standard input, together one target
 
 Files are known by their content: journalctl in any of its formats, systemctl
@@ -47,7 +47,7 @@ Examples:
   ddforensics diagnose gpu01 --bench results.txt   what the client met as well
   ddforensics diagnose journal.txt status.txt --format json | jq .cause
   ddforensics diagnose gpu01 -o post-mortem.md     Markdown, by the suffix
-  ddforensics diagnose gpu01 --save evidence       a folder to diagnose again
+  ddforensics diagnose gpu01 --save case.tar.zst   a bundle to diagnose again
 
 \b
 Exit codes (several targets: the worst, in the order 3 5 1 4 0):
@@ -70,7 +70,9 @@ Exit codes (several targets: the worst, in the order 3 5 1 4 0):
 )
 @click.option("--format", "form", type=click.Choice(FORMATS), help="Default: text, or by the suffix of -o. JSON is one object a line.")
 @click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write the report there instead of to standard output.")
-@click.option("--save", type=click.Path(file_okay=False, path_type=Path), metavar="FOLDER", help="Keep what was collected, to diagnose again.")
+@click.option(
+    "--save", type=click.Path(path_type=Path), metavar="FOLDER|FILE", help="Keep what was collected, to diagnose again: a folder, or NAME.tar.zst."
+)
 @click.option(
     "--sudo", is_flag=True, help="On the host, read with sudo -n what root may see; where that is refused it is said, and the rest is read."
 )

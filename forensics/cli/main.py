@@ -32,6 +32,7 @@ _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 # name → module of the command, and its line in --help: a command's module is imported only when it is asked for
 COMMANDS = {
     "diagnose": ("forensics.cli.diagnose", "Say what died, when, why, and what to do."),
+    "collect": ("forensics.cli.collect", "Keep what a host says in one file, to diagnose elsewhere."),
     "wait": ("forensics.cli.wait", "Wait until a server is ready, or say why it will not be."),
     "run": ("forensics.cli.run", "Run a benchmark untouched; diagnose the server when it fails."),
     "samples": ("forensics.cli.samples", "List the shipped captures, or copy them."),
@@ -45,6 +46,7 @@ Examples:
   ddforensics diagnose local                         this machine
   ddforensics diagnose journal.txt status.txt        saved files: one target
   journalctl -u llm -n 5000 | ddforensics diagnose -
+  ddforensics collect gpu01 --unit llm.service       one file to pass on
   ddforensics run --host gpu01 -- python3 bench.py   a benchmark with a hook
 
 \b

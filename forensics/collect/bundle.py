@@ -1,14 +1,20 @@
-"""Save a capture as a folder (``manifest.json`` and the answers, secrets masked) and load it again. Reads no file outside of that folder."""
+"""Save captures as a folder (``manifest.json`` and the answers, secrets masked) and load them again, out of the folder or out of an archive of it.
+
+Reads no file outside of that folder. The format is in docs/bundle.md.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from forensics.collect import masking
+from forensics.collect.archive import Taken
 from forensics.collect.masking import Mask
 from forensics.collect.targets import MANIFEST
 from forensics.errors import BundleError, ForensicsError, UsageError
@@ -16,7 +22,10 @@ from forensics.model import Capture, Coverage, PartKind, Pick, Problem, Section,
 from forensics.redact import secrets_in_bytes
 
 SCHEMA = "ddforensics/capture/1"
+SEVERAL = "ddforensics/captures/1"  # the manifest of a folder of captures: one host, several units
 _MANIFEST_BYTES = 8 << 20
+_MOST_SECTIONS = 10_000
+_MOST_CAPTURES = 100
 _ODD = re.compile(r"[^A-Za-z0-9_.-]+")
 _UNIT = re.compile(r"[A-Za-z0-9:_.\\@-]{1,255}")
 _MOST_S = 253370764800.0  # the year 9999 begins
@@ -43,10 +52,13 @@ def _save(capture: Capture, folder: Path, mask: Mask | None) -> None:
     for number, section in enumerate(capture.sections):
         file = f"{number:02d}-{_ODD.sub('_', section.name).strip('.') or 'section'}"[:80]
         masking.copy(section, folder / file, mask)
+        status = section.path.stat()
+        os.utime(folder / file, (status.st_atime, status.st_mtime))  # stamps without a year lean on it
         rows.append({
             "name": section.name, "file": file, "argv": _masked(section.argv, mask), "exit_code": section.exit_code, "took_s": section.took_s,
             "cut": section.cut, "coverage": str(section.coverage), "stderr": _masked(section.stderr, mask),
-            "part": str(section.part) if section.part else None,
+            "part": str(section.part) if section.part else None, "hint": str(section.hint) if section.hint else None,
+            "bytes": (folder / file).stat().st_size,
         })  # fmt: skip
     manifest = {
         "schema": SCHEMA,
@@ -60,44 +72,173 @@ def _save(capture: Capture, folder: Path, mask: Mask | None) -> None:
         "bench_window": list(capture.bench_window) if capture.bench_window else None,
         "sections": rows,
     }  # fmt: skip
-    # last: a folder without it is no capture, so that one that was not finished is not taken for one
+    _write(folder, manifest)
+
+
+def _write(folder: Path, manifest: Mapping[str, Any]) -> None:
+    """Last: a folder without it is no capture, so that one that was not finished is not taken for one."""
     fresh = folder / (MANIFEST + ".new")
     fresh.write_text(json.dumps(manifest, indent=1, ensure_ascii=False) + "\n", encoding="utf-8", errors="backslashreplace")
     fresh.replace(folder / MANIFEST)
 
 
+def save_all(captures: Sequence[Capture], folder: Path, *, mask: Mask | None = secrets_in_bytes) -> None:
+    """Write one capture as ``save`` does; several, each in a folder of its own within the new one."""
+    if len(captures) == 1:
+        save(captures[0], folder, mask=mask)
+        return
+    names = [f"{number:02d}-{_ODD.sub('_', capture.pick.unit or 'host')}"[:80] for number, capture in enumerate(captures)]
+    for name, capture in zip(names, captures, strict=True):
+        save(capture, folder / name, mask=mask)
+    try:
+        folder.chmod(0o700)
+        _write(folder, {"schema": SEVERAL, "captures": names})
+    except OSError as error:
+        raise ForensicsError(f"cannot save the captures: {error.strerror or error}", at=str(folder)) from error
+
+
 def load(folder: Path) -> Capture:
-    """The capture as it was when it was saved, target and all.
+    """The capture as it was when it was saved, target and all; the first one, where several were saved together.
 
     BundleError where the folder holds none, one of another version, or one that names files that are not its own.
     """
-    where = folder / MANIFEST
-    if where.is_symlink() or not where.is_file():
-        raise BundleError("no capture: there is no manifest.json", at=str(folder))
-    if where.stat().st_size > _MANIFEST_BYTES:
-        raise BundleError("the manifest is too large to be one", at=str(where))
+    return load_all(folder)[0]
+
+
+def load_all(where: Path | Taken) -> tuple[Capture, ...]:
+    """All captures that were saved together: of a folder, or of what was taken out of an archive. BundleError as for ``load``.
+
+    What a cut-off archive had no more is not collected, what it had half of is cut; both are said.
+    """
+    place: _Place = _Packed(taken=where) if isinstance(where, Taken) else _Folder(folder=where)
+    if isinstance(where, Taken) and where.twice:
+        raise BundleError(f"it holds {where.twice[0]!r} more than once", at=where.at)
+    manifest = _manifest(place)
+    if manifest["schema"] == SCHEMA:
+        places = [place]
+    else:
+        try:
+            places = [place.below(_text(name)) for name in manifest["captures"]]
+        except (KeyError, TypeError) as error:
+            raise BundleError(f"the manifest is not as it should be: {error}", at=place.at) from error
+        if not 0 < len(places) <= _MOST_CAPTURES:
+            raise BundleError(f"the manifest is not as it should be: {len(places)} captures", at=place.at)
+    captures = [_one(p, manifest if p is place else _manifest(p, (SCHEMA,))) for p in places]
+    if isinstance(where, Taken):
+        captures = [replace(c, problems=(*c.problems, *where.problems)) for c in captures]
+    return tuple(captures)
+
+
+def is_packed(taken: Taken) -> bool:
+    """Whether what came out of an archive is a saved capture, of whatever version."""
+    file = taken.files.get(MANIFEST)
+    if file is None:
+        return False
+    with file.open("rb") as stream:
+        return SCHEMA.rpartition("/")[0].encode() in stream.read(4096)
+
+
+class _Place(Protocol):
+    """Where a saved capture's files are. ``file`` gives one of its own, ``manifest`` None where there is none."""
+
+    @property
+    def at(self) -> str: ...
+
+    def manifest(self) -> Path | None: ...
+
+    def file(self, name: str) -> Path: ...
+
+    def below(self, name: str) -> _Place: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Folder:
+    folder: Path
+
+    @property
+    def at(self) -> str:
+        return str(self.folder)
+
+    def manifest(self) -> Path | None:
+        where = self.folder / MANIFEST
+        return None if where.is_symlink() or not where.is_file() else where
+
+    def file(self, name: str) -> Path:
+        path = self.folder / _own_name(name, self.at)
+        if path.is_symlink() or not path.is_file():
+            raise BundleError(f"{name!r} is missing, or no ordinary file", at=self.at)
+        return path
+
+    def below(self, name: str) -> _Folder:
+        path = self.folder / _own_name(name, self.at)
+        if path.is_symlink() or not path.is_dir():
+            raise BundleError(f"{name!r} is missing, or no folder", at=self.at)
+        return _Folder(folder=path)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Packed:
+    """``prefix`` ends with a slash, where there is one."""
+
+    taken: Taken
+    prefix: str = ""
+
+    @property
+    def at(self) -> str:
+        return self.taken.at
+
+    def manifest(self) -> Path | None:
+        return self.taken.files.get(self.prefix + MANIFEST)
+
+    def file(self, name: str) -> Path:
+        key = self.prefix + _own_name(name, self.at)
+        path = self.taken.files.get(key)
+        if path is None and self.taken.broken:
+            return self.taken.placeholder(key)
+        if path is None:
+            raise BundleError(f"{name!r} is missing, or no ordinary file", at=self.at)
+        return path
+
+    def below(self, name: str) -> _Packed:
+        return _Packed(taken=self.taken, prefix=f"{self.prefix}{_own_name(name, self.at)}/")
+
+
+def _manifest(place: _Place, known: Sequence[str] = (SCHEMA, SEVERAL)) -> Mapping[str, Any]:
+    path = place.manifest()
+    if path is None:
+        raise BundleError("no capture: there is no manifest.json", at=place.at)
+    where = f"{place.at}/{MANIFEST}"
+    if path.stat().st_size > _MANIFEST_BYTES:
+        raise BundleError("the manifest is too large to be one", at=where)
     try:
-        manifest = json.loads(where.read_text(encoding="utf-8"))
+        manifest = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
-        raise BundleError(f"the manifest is no JSON: {error}", at=str(where)) from error
+        raise BundleError(f"the manifest is no JSON: {error}", at=where) from error
     schema = manifest.get("schema") if isinstance(manifest, dict) else None
-    if schema != SCHEMA:
-        raise BundleError(f"a capture of a version that this program does not know: {schema!r}", at=str(where), hint=f"known: {SCHEMA}")
+    if schema not in known:
+        raise BundleError(f"a capture of a version that this program does not know: {schema!r:.80}", at=where, hint=f"known: {', '.join(known)}")
+    return dict(manifest)
+
+
+def _one(place: _Place, manifest: Mapping[str, Any]) -> Capture:
+    where = f"{place.at}/{MANIFEST}"
     try:
-        return _capture(folder, manifest)
+        return _capture(place, manifest)
     except KeyError as error:
-        raise BundleError(f"the manifest is not as it should be: {error} is missing", at=str(where)) from error
+        raise BundleError(f"the manifest is not as it should be: {error} is missing", at=where) from error
     except (TypeError, ValueError) as error:
-        raise BundleError(f"the manifest is not as it should be: {error}", at=str(where)) from error
+        raise BundleError(f"the manifest is not as it should be: {error}", at=where) from error
     except OSError as error:
-        raise BundleError(f"the manifest is not as it should be: {error.strerror}", at=str(where)) from error
+        raise BundleError(f"the manifest is not as it should be: {error.strerror}", at=where) from error
 
 
-def _capture(folder: Path, manifest: Mapping[str, Any]) -> Capture:
-    target, pick = manifest["target"], manifest["pick"]
+def _capture(place: _Place, manifest: Mapping[str, Any]) -> Capture:
+    target, pick, rows = manifest["target"], manifest["pick"], manifest["sections"]
+    if len(rows) > _MOST_SECTIONS:
+        raise ValueError(f"sections: {len(rows)} of them")
     return Capture(
         target=Target(kind=TargetKind(target["kind"]), name=_text(target["name"]), host=_text_or_none(target["host"])),
-        sections=tuple(_section(folder, row) for row in manifest["sections"]),
+        sections=tuple(_section(place, row) for row in rows),
         host=_text_or_none(manifest["host"]), at=_time(manifest, "at"), offset_s=_number(manifest, "offset_s", -_MOST_S), took_s=_number(manifest, "took_s"),
         pick=Pick(
             asked=_text_or_none(pick["asked"]), unit=_unit(pick["unit"], "unit") if pick["unit"] is not None else None, how=_text(pick["how"]), why=_text(pick["why"]),
@@ -108,12 +249,21 @@ def _capture(folder: Path, manifest: Mapping[str, Any]) -> Capture:
     )  # fmt: skip
 
 
-def _section(folder: Path, row: Mapping[str, Any]) -> Section:
-    return Section(
-        name=_text(row["name"]), path=_own_file(folder, _text(row["file"])), argv=_text(row["argv"]), exit_code=None if row["exit_code"] is None else _whole(row, "exit_code", -_MOST),
+def _section(place: _Place, row: Mapping[str, Any]) -> Section:
+    if not isinstance(row, dict):
+        raise TypeError(f"sections: an object is wanted, not {row!r:.80}")
+    hint = row.get("hint")
+    section = Section(
+        name=_text(row["name"]), path=place.file(_text(row["file"])), argv=_text(row["argv"]), exit_code=None if row["exit_code"] is None else _whole(row, "exit_code", -_MOST),
         took_s=_number(row, "took_s"), cut=_whole(row, "cut", -1), coverage=Coverage(row["coverage"]), stderr=_text(row["stderr"]),
-        part=PartKind(row["part"]) if row["part"] is not None else None,
+        part=PartKind(row["part"]) if row["part"] is not None else None, hint=PartKind(hint) if hint is not None else None,
     )  # fmt: skip
+    missing = _whole(row, "bytes") - section.size() if "bytes" in row else 0
+    if missing <= 0:
+        return section
+    if section.size() == 0:
+        return replace(section, coverage=Coverage.NOT_COLLECTED, cut=-1, stderr="it is missing in the saved capture, which is not whole")
+    return replace(section, coverage=Coverage.CUT, cut=missing)
 
 
 def _window(value: object) -> tuple[float, float] | None:
@@ -125,13 +275,11 @@ def _window(value: object) -> tuple[float, float] | None:
     return (first, last) if first is not None and last is not None else None
 
 
-def _own_file(folder: Path, name: str) -> Path:
-    path = folder / name
+def _own_name(name: str, at: str) -> str:
+    """The name, where it can be that of a file straight within the capture's folder; it may come from anybody."""
     if name in ("", ".", "..", MANIFEST) or "/" in name or "\\" in name or "\0" in name:
-        raise BundleError(f"it names a file that is not its own: {name!r}", at=str(folder / MANIFEST))
-    if path.is_symlink() or not path.is_file():
-        raise BundleError(f"{name!r} is missing, or no ordinary file", at=str(folder))
-    return path
+        raise BundleError(f"it names a file that is not its own: {name!r:.200}", at=at)
+    return name
 
 
 def _masked(text: str, mask: Mask | None) -> str:

@@ -1,14 +1,19 @@
-"""Turn a folder, files and standard input into sections. Copies only what can be read once, follows no link in a folder, writes nothing there."""
+"""Turn a folder, files, what came out of an archive, and standard input into sections. Copies only what can be read once or has to be unpacked, writes nothing into a folder."""
 
 from __future__ import annotations
 
+import shutil
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO
 
-from forensics.collect import binary, journalfile, pipe
+from forensics.collect import archive, binary, catalogue, journalfile, pipe, plain, unpack
+from forensics.collect import folder as files_below
+from forensics.collect.archive import Taken
+from forensics.collect.folder import Found
 from forensics.collect.process import Start
 from forensics.collect.question import Question
 from forensics.collect.session import Limits
@@ -16,7 +21,8 @@ from forensics.collect.spool import Spool
 from forensics.errors import TargetError
 from forensics.model import Capture, Coverage, Problem, Section, Target
 
-_STDIN = Path("-")
+STDIN_PATH = Path("-")
+_KEPT = unpack.KINDS | {binary.UTF_16}  # no text, but can be made one
 
 
 class GivenSession:
@@ -39,11 +45,16 @@ class GivenSession:
         run: Start,
         since: float | None = None,
         stdin: Callable[[], BinaryIO] | None = None,
+        packed: Taken | None = None,
+        copied: tuple[Path, pipe.Copied] | None = None,
     ) -> None:
         self.target = target
         self.problems: list[Problem] = []
         self._spool, self._limits, self._run, self._since = spool, limits, run, since
-        self._stdin = stdin or _standard_input
+        self._stdin = stdin or standard_input
+        self._packed = packed  # what was taken out of the archive that is the target
+        self._piped = copied  # standard input, where it has been read already
+        self._unpacked_bytes = 0
         self._given = False
 
     def ask(self, questions: Sequence[Question]) -> list[Section]:
@@ -53,7 +64,9 @@ class GivenSession:
         self._given = True
         sections = []
         for path in self.target.paths:
-            if path == _STDIN:
+            if self._packed is not None:
+                sections += [s for name, file in self._taken_out(self._packed) if (s := self._from_file(name, file)) is not None]
+            elif path == STDIN_PATH:
                 given = self._from_stdin()
                 sections += [given] if given is not None else []
             elif path.is_dir():
@@ -71,7 +84,7 @@ class GivenSession:
         """Nothing is open."""
 
     def discard(self) -> None:
-        """Remove the copy of standard input."""
+        """Remove the copies."""
         self._spool.remove()
 
     def __enter__(self) -> GivenSession:
@@ -86,48 +99,85 @@ class GivenSession:
         alike = [other for other in self.target.paths if other.name == path.name]
         return path.name if len(alike) == 1 else str(path)
 
-    def _walk(self, folder: Path) -> Iterator[tuple[str, Path]]:
-        """The files of a folder, sorted, as (path within it, path)."""
-        count = taken = 0
-        for file in _tree(folder, self._limits.depth):
-            name = file.relative_to(folder).as_posix()
-            if file.is_symlink():
-                self._skip(name, "a link: not followed")
-                continue
-            if not file.is_file():
-                self._skip(name, "no ordinary file")
-                continue
-            count += 1
-            taken += file.stat().st_size
-            if count > self._limits.files or taken > self._limits.folder_bytes:
-                limit = f"{self._limits.files} files" if count > self._limits.files else f"{self._limits.folder_bytes >> 20} MiB"
-                self._skip(name, f"not read, nor what comes after it: more than {limit} in one folder")
-                return
-            yield name, file
+    def _walk(self, folder: Path) -> list[tuple[str, Path]]:
+        """The files of a folder that are read, as (path within it, path)."""
+        found, problems = files_below.files(folder, self._limits)
+        self.problems += problems
+        return [(file.name, file.path) for file in found]
+
+    def _taken_out(self, taken: Taken) -> list[tuple[str, Path]]:
+        """The files out of an archive that are read."""
+        chosen, problems = files_below.choose(
+            [Found(name, path, path.stat().st_size) for name, path in taken.files.items()], self._limits, left=taken.left
+        )
+        self.problems += [*taken.problems, *problems]
+        return [(file.name, file.path) for file in chosen]
 
     def _from_file(self, name: str, file: Path) -> Section | None:
         try:
             if pipe.is_stream(file):
                 return self._from_stream(str(file), file)
-            with file.open("rb") as stream:
-                what = binary.kind(stream.read(binary.HEAD_BYTES))
-            size = file.stat().st_size
+            return self._read(name, file)
         except OSError as error:
             if len(self.target.paths) == 1 and self.target.paths[0] == file:
                 raise TargetError(f"cannot be read: {error.strerror}", at=str(file)) from error
             self._skip(name, f"cannot be read: {error.strerror}")
             return None
+
+    def _read(self, name: str, file: Path, *, within: str = "") -> Section | None:
+        """The section of a file, unpacked where it is compressed. ``within``: what it was unpacked from."""
+        with file.open("rb") as stream:
+            head = stream.read(binary.HEAD_BYTES)
+        what = binary.kind(head)
         if what == binary.JOURNAL:
             return journalfile.section(name, file, path=self._spool.path("journal-file"), run=self._run, since=self._since, problems=self.problems)
-        if what:
-            self._skip(name, f"{what}: not read")
+        if what == binary.TAR or (what in unpack.KINDS and archive.is_one(file)):
+            self._skip(name, "an archive: not opened here; name it by itself, by a name that ends in .tar, .tar.gz or alike")
             return None
-        return Section(name=name, path=file, coverage=Coverage.GIVEN if size else Coverage.EMPTY)
+        if (what in unpack.KINDS and not within) or what == binary.UTF_16:
+            return self._unpacked(name, file, what)
+        if not what and head.startswith(binary.MARK):
+            return self._unpacked(name, file, binary.MARKED)
+        if what:
+            self._skip(name, f"{what}{f' {within}' if within else ''}: not read")
+            return None
+        return self._section(name, file)
+
+    def _unpacked(self, name: str, file: Path, what: str) -> Section | None:
+        """Unpacked, or turned into UTF-8, into the spool; all of it together within the limits."""
+        path = self._spool.path("unpacked")
+        most = max(0, min(self._limits.folder_bytes - self._unpacked_bytes, shutil.disk_usage(path.parent).free // 2))
+        try:
+            why = plain.make(path, file, what, most=most)
+        except TargetError as error:
+            path.unlink(missing_ok=True)
+            if len(self.target.paths) == 1 and self.target.paths[0] == file:
+                raise
+            self._skip(name, error.text)
+            return None
+        self._unpacked_bytes += path.stat().st_size
+        if why:
+            self._skip(name, f"{what}: {why}")
+            if not path.stat().st_size:
+                return None
+        if what not in unpack.KINDS:
+            return self._section(name, path, cut=bool(why))
+        section = self._read(name, path, within=what)
+        return replace(section, coverage=Coverage.CUT, cut=-1) if section is not None and why else section
+
+    def _section(self, name: str, path: Path, *, cut: bool = False) -> Section:
+        missing = self._packed.cut.get(name, 0) if self._packed is not None else 0
+        hint = catalogue.kind_of(name)
+        if cut or missing:
+            return Section(name=name, path=path, coverage=Coverage.CUT, cut=missing or -1, hint=hint)
+        return Section(name=name, path=path, coverage=Coverage.GIVEN if path.stat().st_size else Coverage.EMPTY, hint=hint)
 
     def _from_stdin(self) -> Section | None:
+        if self._piped is not None:
+            return self._copied("-", *self._piped, "standard input")
         path = self._spool.path("stdin")
         try:
-            copied = pipe.copy(self._stdin(), path, self._limits.stdin_bytes)
+            copied = pipe.copy(self._stdin(), path, self._limits.stdin_bytes, keep=_KEPT)
         except OSError as error:
             raise TargetError(f"standard input cannot be read: {error.strerror}", at="-") from error
         return self._copied("-", path, copied, "standard input")
@@ -136,7 +186,7 @@ class GivenSession:
         """A pipe or a device that was named: it can be read once only."""
         path = self._spool.path("stream")
         try:
-            copied = pipe.copy_named(file, path, self._limits.stdin_bytes)
+            copied = pipe.copy_named(file, path, self._limits.stdin_bytes, keep=_KEPT)
         except TargetError as error:
             if len(self.target.paths) == 1:
                 raise
@@ -150,29 +200,15 @@ class GivenSession:
             return None
         if copied.cut:
             self._skip(name, f"only the first {self._limits.stdin_bytes >> 20} MiB of {what} are read")
-            return Section(name=name, path=path, coverage=Coverage.CUT, cut=-1)
-        return Section(name=name, path=path, coverage=Coverage.GIVEN if copied.size else Coverage.EMPTY)
+        section = self._read(name, path)
+        return replace(section, coverage=Coverage.CUT, cut=-1) if section is not None and copied.cut else section
 
     def _skip(self, name: str, why: str) -> None:
         self.problems.append(Problem(source=name, text=why))
 
 
-def _standard_input() -> BinaryIO:
+def standard_input() -> BinaryIO:
+    """Standard input as bytes; TargetError where it is closed."""
     if sys.stdin is None:  # as Python has it where descriptor 0 is closed
         raise TargetError("standard input is closed", at="-", hint="pipe something into it, or name a file")
     return sys.stdin.buffer
-
-
-def _tree(folder: Path, depth: int) -> Iterator[Path]:
-    try:
-        entries = sorted(folder.iterdir())
-    except OSError as error:
-        raise TargetError(f"cannot be read: {error.strerror}", at=str(folder)) from error
-    for entry in entries:
-        if entry.name.startswith("."):
-            continue
-        if entry.is_dir() and not entry.is_symlink():
-            if depth > 1:
-                yield from _tree(entry, depth - 1)
-        else:
-            yield entry

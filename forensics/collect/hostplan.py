@@ -55,7 +55,7 @@ def gpu() -> Question:
     """The cards and who is on them: a driver in trouble never lets it return."""
     return Question(
         name="gpu", part=PartKind.GPU, argv="nvidia-smi --query-gpu=… --format=csv", limit_s=8, max_bytes=262144, lane="gpu",
-        script=f"{need('nvidia-smi')}\n{_GPU}",
+        script=f"{need('nvidia-smi')}\n{_GPU}", files=("gpu*.txt", "nvidia-smi*", "nvidia_smi*", "sos_commands/*/nvidia-smi*"),
     )  # fmt: skip
 
 

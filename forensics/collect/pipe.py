@@ -6,7 +6,7 @@ import os
 import select
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -31,12 +31,12 @@ def is_stream(path: Path) -> bool:
     return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode)
 
 
-def copy(stream: BinaryIO, to: Path, most: int) -> Copied:
-    """An open stream, to its end."""
-    return _kept(iter(lambda: stream.read(_PIECE), b""), to, most)
+def copy(stream: BinaryIO, to: Path, most: int, *, keep: Collection[str] = ()) -> Copied:
+    """An open stream, to its end. ``keep``: what is copied although it is no text."""
+    return _kept(iter(lambda: stream.read(_PIECE), b""), to, most, keep)
 
 
-def copy_named(path: Path, to: Path, most: int, *, writer_s: float = WRITER_S) -> Copied:
+def copy_named(path: Path, to: Path, most: int, *, writer_s: float = WRITER_S, keep: Collection[str] = ()) -> Copied:
     """A pipe or device by its name. TargetError where it cannot be read, or where nobody opens its other end."""
     try:
         # opening a pipe would wait for its writer
@@ -44,7 +44,7 @@ def copy_named(path: Path, to: Path, most: int, *, writer_s: float = WRITER_S) -
     except OSError as error:
         raise TargetError(f"cannot be read: {error.strerror}", at=str(path)) from error
     try:
-        return _kept(_arriving(fd, path, writer_s), to, most)
+        return _kept(_arriving(fd, path, writer_s), to, most, keep)
     except OSError as error:
         raise TargetError(f"cannot be read: {error.strerror}", at=str(path)) from error
     finally:
@@ -75,11 +75,11 @@ def _arriving(fd: int, path: Path, writer_s: float) -> Iterator[bytes]:
             time.sleep(0.05)
 
 
-def _kept(pieces: Iterator[bytes], to: Path, most: int) -> Copied:
+def _kept(pieces: Iterator[bytes], to: Path, most: int, keep: Collection[str]) -> Copied:
     size = 0
     with to.open("wb") as out:
         for piece in pieces:
-            if size == 0 and (what := binary.kind(piece[: binary.HEAD_BYTES])):
+            if size == 0 and (what := binary.kind(piece[: binary.HEAD_BYTES])) and what not in keep:
                 return Copied(0, what=what)
             if size + len(piece) > most:
                 return Copied(size, cut=True)

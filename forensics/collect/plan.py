@@ -65,7 +65,8 @@ def overview(unit: str | None = None) -> tuple[Question, ...]:
         "echo; systemctl list-unit-files --type=service --no-legend --no-pager;; esac\n"
     )
     return (
-        Question(name="clock", part=PartKind.CLOCK, argv="date +%s.%N", limit_s=5, max_bytes=8192, script=_CLOCK),
+        Question(name="clock", part=PartKind.CLOCK, argv="date +%s.%N", limit_s=5, max_bytes=8192, script=_CLOCK,
+                 files=("clock.txt", "sos_commands/date/date*")),
         Question(
             name="units", part=PartKind.UNITS, argv="systemctl list-units --all --type=service", limit_s=15, max_bytes=4 * MIB,
             script=(
@@ -75,6 +76,7 @@ def overview(unit: str | None = None) -> tuple[Question, ...]:
                 f"set -f; echo; systemctl show --no-pager -p {UNITS_SHOWN} -- {asked} $n '*.service'\n"
                 "exit $r"
             ),
+            files=("units*.txt", "list-units*.txt", "sos_commands/systemd/systemctl_list-units*", "sos_commands/systemd/systemctl_show_service*"),
         ),
     )  # fmt: skip
 
@@ -98,20 +100,26 @@ def _of_unit(name: str, after: str, journal_bytes: int) -> tuple[Question, ...]:
     systemctl = need("systemctl")
     return (
         Question(name="is-active", part=PartKind.IS_ACTIVE, argv=f"systemctl is-active {u}", limit_s=5, max_bytes=4096,
-                 script=f"{systemctl}\nexec systemctl is-active -- {u}"),
+                 script=f"{systemctl}\nexec systemctl is-active -- {u}",
+                 files=("is-active*", "is_active*", "isactive*")),
         Question(name="status", part=PartKind.STATUS, argv=f"systemctl status -n 10 --no-pager -l {u}", limit_s=10, max_bytes=MIB,
-                 script=f"{systemctl}\nexec systemctl status -n 10 --no-pager -l -- {u}"),
+                 script=f"{systemctl}\nexec systemctl status -n 10 --no-pager -l -- {u}",
+                 files=("status*.txt", "status", "systemctl-status*", "systemctl_status*")),
         Question(name="show", part=PartKind.SHOW, argv=f"systemctl show {u}", limit_s=5, max_bytes=MIB,
-                 script=f"{systemctl}\nexec systemctl show --no-pager -p {SHOWN} -- {u}"),
+                 script=f"{systemctl}\nexec systemctl show --no-pager -p {SHOWN} -- {u}",
+                 files=("show*.txt", "show", "systemctl-show*", "systemctl_show*")),
         Question(name="unit-file", part=PartKind.UNIT_FILE, argv=f"systemctl cat {u}", limit_s=5, max_bytes=MIB,
-                 script=f"{systemctl}\nexec systemctl cat --no-pager -- {u}"),
+                 script=f"{systemctl}\nexec systemctl cat --no-pager -- {u}",
+                 files=("*.service", "unit-file*.txt", "unit.txt", "systemctl-cat*", "systemctl_cat*", "etc/systemd/system/*.service.d/*.conf")),
         Question(name="journal", part=PartKind.JOURNAL_EXPORT, argv=f"journalctl -u {u} -o export -r{after}",
                  limit_s=20, max_bytes=journal_bytes, newest_first=True, lane="journal", pack=True, sudo=True,
                  script=(
                      f"{need('journalctl')}\n{MAY_READ}\n"
                      f"f=; case \"$(journalctl --help 2>/dev/null)\" in *--output-fields*) f=--output-fields={FIELDS};; esac\n"
                      f"journalctl -u {u} -o export --no-pager -r{after} $f"
-                 )),
+                 ),
+                 files=("journal*.txt", "journal*.log", "journal*.json", "journal*.export", "journal", "journalctl*", "*.journal", "syslog*", "messages*",
+                        "sos_commands/*/journalctl_--no-pager*", "var/log/syslog*", "var/log/messages*")),
         Question(name="lives", part=PartKind.JOURNAL_EXPORT, argv=f"journalctl -u {u} _PID=1 -o export{after}", limit_s=8, max_bytes=4 * MIB,
                  completes="journal", lane="journal", pack=True, sudo=True,
                  script=f"{need('journalctl')}\nu={u} after={after.strip() or chr(39) * 2} fields={FIELDS}\n{_LIVES}"),
@@ -127,15 +135,19 @@ def _of_host(after: str, ports: Sequence[int], endpoints: Sequence[Asks]) -> tup
                      "if command -v journalctl >/dev/null 2>&1 && journalctl _TRANSPORT=kernel -n 1 -q -o cat --no-pager 2>/dev/null | grep -q .\n"
                      f"then {MAY_READ}; journalctl _TRANSPORT=kernel -o short-iso-precise --no-pager -n 20000{after}\n"
                      "else exec dmesg -T; fi"
-                 )),
+                 ),
+                 files=("kernel*.txt", "kernel*.log", "kern.log*", "dmesg*", "sos_commands/kernel/dmesg*", "var/log/kern.log*", "var/log/dmesg*",
+                        "nvidia-bug-report*.log*")),
         Question(name="boots", part=PartKind.BOOTS, argv="journalctl --list-boots", limit_s=8, max_bytes=65536, keep_end=True, lane="kernel", sudo=True,
-                 script=f"{need('journalctl')}\njournalctl --list-boots --no-pager"),
+                 script=f"{need('journalctl')}\njournalctl --list-boots --no-pager",
+                 files=("boots*.txt", "list-boots*.txt", "journalctl_--list-boots*", "sos_commands/*/journalctl_--list-boots*")),
         Question(name="sockets", part=PartKind.SOCKETS, argv="ss -ltnp", limit_s=5, max_bytes=MIB, lane="host", sudo=True,
                  script=(
                      "if command -v ss >/dev/null 2>&1; then exec ss -ltnp\n"
                      "elif command -v netstat >/dev/null 2>&1; then exec netstat -ltnp\n"
                      "else exec cat /proc/net/tcp /proc/net/tcp6; fi"
-                 )),
+                 ),
+                 files=("ss.txt", "ss_*", "ss-*.txt", "sockets*.txt", "netstat*", "sos_commands/networking/ss_-peaonmi*", "sos_commands/networking/netstat*")),
         *probe.health([(port, e.path, e.limit_s) for e in endpoints for port in ports]),
         *hostplan.of_host(),
         hostplan.gpu(),

@@ -17,7 +17,7 @@ class Question:
     that is too long); asked only where that one was cut.
     ``lane``: the questions of a lane are asked one after the other, lanes side by side; what may hang or is slow has one of its own.
     ``pack``: large enough to be worth compressing on its way. ``sudo``: with more rights it may say more.
-    ``files``: patterns (as of fnmatch, lower case) of the paths under which the same answer lies in somebody's own export or in a support archive.
+    ``files``: patterns (as of fnmatch, lower case, a star ends at a slash) of the ends of the paths under which the same answer lies in somebody's own export or in a support archive.
     ``keep_end``: where the answer is too long its start is lost instead of its end. ``newest_first``: a journal export that
     comes newest first and is turned round when it has arrived.
     """

@@ -1,4 +1,4 @@
-"""Open a saved capture as a session, so that it is looked at like any other target. Asks nobody."""
+"""Open what was saved as a session, so that it is looked at like any other target. Asks nobody."""
 
 from __future__ import annotations
 
@@ -6,19 +6,25 @@ from collections.abc import Sequence
 from types import TracebackType
 
 from forensics.collect import bundle
+from forensics.collect.archive import Taken
 from forensics.collect.question import Question
 from forensics.model import Problem, Section, Target
 
 
 class SavedSession:
-    """``saved`` is the capture; its sections are what ``ask`` gives."""
+    """``captures`` are those that were saved together, ``saved`` is the first of them; its sections are what ``ask`` gives.
+
+    ``taken``: they come out of an archive, and what was taken out of it is ours to remove.
+    """
 
     live = False
     changes = False
 
-    def __init__(self, target: Target) -> None:
+    def __init__(self, target: Target, *, taken: Taken | None = None) -> None:
         self.target = target
-        self.saved = bundle.load(target.paths[0])
+        self._taken = taken
+        self.captures = bundle.load_all(taken or target.paths[0])
+        self.saved = self.captures[0]
         self.at, self.offset_s, self.host, self.took_s = self.saved.at, self.saved.offset_s, self.saved.host, self.saved.took_s
         self.problems: Sequence[Problem] = self.saved.problems
 
@@ -30,10 +36,13 @@ class SavedSession:
         """Nothing is open."""
 
     def discard(self) -> None:
-        """The folder is its owner's."""
+        """Remove what was taken out of an archive; a folder is its owner's."""
+        if self._taken is not None:
+            self._taken.spool.remove()
 
     def __enter__(self) -> SavedSession:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        """Nothing is open."""
+        if kind is not None:
+            self.discard()

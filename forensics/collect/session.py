@@ -20,6 +20,8 @@ class Limits:
     total_s: float = 90.0
     grace_s: float = 5.0
     files: int = 256
+    members: int = 50_000
+    archive_files: int = 4096
     folder_bytes: int = 4 << 30
     depth: int = 8
     stdin_bytes: int = 4 << 30

@@ -18,12 +18,17 @@ class Spool:
 
     def path(self, name: str) -> Path:
         """A path for a section's bytes that no earlier section has."""
+        folder = self.folder()
+        count = self._used.get(name, 0)
+        self._used[name] = count + 1
+        return folder / (f"{name}.{count}" if count else name)
+
+    def folder(self) -> Path:
+        """The folder itself."""
         if self._folder is None:
             self._folder = Path(tempfile.mkdtemp(prefix="ddforensics-", dir=self._parent))
             atexit.register(self.remove)
-        count = self._used.get(name, 0)
-        self._used[name] = count + 1
-        return self._folder / (f"{name}.{count}" if count else name)
+        return self._folder
 
     def remove(self) -> None:
         """Remove it with all that is in it."""

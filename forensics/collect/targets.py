@@ -13,7 +13,10 @@ STDIN = "-"
 LOCAL = "local"
 MANIFEST = "manifest.json"
 # a word that ends so is a file that is not there, and no host
-FILE_SUFFIXES = frozenset({".txt", ".log", ".json", ".jsonl", ".out", ".err", ".journal", ".export", ".md", ".gz", ".zst", ".xz"})
+FILE_SUFFIXES = frozenset({
+    ".txt", ".log", ".json", ".jsonl", ".out", ".err", ".journal", ".export", ".md", ".gz", ".zst", ".xz", ".bz2", ".tar", ".tgz", ".txz", ".tzst", ".tbz", ".tbz2",
+})  # fmt: skip
+ARCHIVE = re.compile(r"\.(?:tar(?:\.(?:zst|gz|xz|bz2))?|tzst|tgz|txz|tbz2?)\Z", re.IGNORECASE)
 ENGINES = {"docker:": TargetKind.DOCKER, "podman:": TargetKind.PODMAN}
 CLUSTER = "k8s:"
 
@@ -32,7 +35,7 @@ _POD = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(?:\.{_LABEL})*")
 def parse_targets(words: Sequence[str]) -> list[Target]:
     """The targets that the words name, in the order of their first word.
 
-    All files and ``-`` together are one target; each folder, saved capture or host is one. A path that exists wins over a
+    All files and ``-`` together are one target; each folder, archive, saved capture or host is one. A path that exists wins over a
     host of that name (``ssh:NAME`` says the host outright); the word ``local`` is this machine (``./local`` is a file).
     Raises UsageError for an odd host name, TargetError for a path that does not exist.
     """
@@ -42,7 +45,7 @@ def parse_targets(words: Sequence[str]) -> list[Target]:
     for word in words:
         if not word:
             raise UsageError("an empty word names no target")
-        if word == STDIN or (not _says_outright(word) and Path(word).exists() and not Path(word).is_dir()):
+        if word == STDIN or (not _says_outright(word) and Path(word).exists() and not Path(word).is_dir() and not _is_archive(word)):
             if not files:
                 place = len(targets)
             if word not in files:
@@ -82,6 +85,8 @@ def _one(word: str) -> Target:
     if path.is_dir():
         kind = TargetKind.BUNDLE if (path / MANIFEST).is_file() and _ours(path / MANIFEST) else TargetKind.FILES
         return Target(kind=kind, name=word, paths=(path,))
+    if _is_archive(word):
+        return Target(kind=TargetKind.BUNDLE, name=word, paths=(path,))  # or somebody else's archive: known when it is opened
     if "/" in word or path.suffix.lower() in FILE_SUFFIXES:
         raise TargetError("no such file or folder", at=word)
     return ssh_target(word)
@@ -104,10 +109,15 @@ def _pod(word: str, path: str) -> Target:
     return Target(kind=TargetKind.K8S, name=word, inside=parts)
 
 
+def _is_archive(word: str) -> bool:
+    """By its name; a pipe of such a name is a pipe."""
+    return ARCHIVE.search(word) is not None and Path(word).is_file()
+
+
 def _ours(manifest: Path) -> bool:
     """Whether a manifest looks like one of a saved capture, of whatever version: somebody else's folder may hold a file of that name."""
     try:
         with manifest.open("rb") as stream:
-            return b"ddforensics/capture/" in stream.read(4096)
+            return b"ddforensics/capture" in stream.read(4096)
     except OSError:
         return False

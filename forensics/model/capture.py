@@ -75,6 +75,7 @@ class Section:
     coverage: Coverage = Coverage.READ
     stderr: str = ""
     part: PartKind | None = None  # None: to be recognised by its content
+    hint: PartKind | None = None  # what a file of that name usually holds: decides only where the content says nothing
 
     def size(self) -> int:
         """Bytes on disk."""

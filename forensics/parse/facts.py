@@ -329,9 +329,17 @@ def _given_coverage(section: Section, part: Part, got: _Gathered) -> None:
             got.covers("journal", Coverage.DENIED)
     elif part.kind is PartKind.EMPTY:
         if part.command is None or "journalctl" in part.command:
-            got.covers("journal", Coverage.EMPTY)
+            got.covers(_emptied(section, part), Coverage.CUT if section.cut else Coverage.EMPTY)
     elif kind := _EVIDENCE.get(part.kind):
         got.covers(kind, Coverage.CUT if section.cut else Coverage.GIVEN)
+
+
+def _emptied(section: Section, part: Part) -> str:
+    """What an empty answer is about: an empty file, what a file of its name answers; "-- No entries --", a journal or the kernel's part of it."""
+    says_so = part.command is not None or bool(section.head(256).strip())
+    if section.hint is None or (says_so and section.hint is not PartKind.KERNEL) or part.command is not None:
+        return "journal"
+    return _EVIDENCE.get(section.hint, "journal")
 
 
 # --------------------------------------------------------------------------- what was asked

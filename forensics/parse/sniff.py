@@ -30,6 +30,7 @@ _BENCH_KEY = re.compile(r'"(?:request_throughput|output_throughput|total_token_t
                         r'|total_output_tokens|request_rate|max_concurrency|accept_len\w*|accept_rate|tok_per_s|coding_pass|greedy_match|accuracy|ttfts|itls|topk|budget|benchmark\w*|successful_requests'
                         r'|failed_requests|output_lens|first_error\w*|pass_rate|latency\w*|throughput\w*|tps)"\s*:')  # fmt: skip
 _STATUS_RECORDS = 10  # what systemctl status shows of the journal, unless told otherwise
+_HINTS = frozenset({PartKind.KERNEL, PartKind.CLIENT, PartKind.SERVER})  # what text without a shape of its own can be
 _OTHER = None  # a run that has no shape of its own: a server's or a client's
 
 
@@ -71,7 +72,7 @@ def parts(section: Section) -> list[Part]:
         raw = raw[: raw.rfind(b"\n") + 1] or raw
     if not raw.strip():
         return [Part(kind=PartKind.EMPTY)]
-    found = _cut(raw, section.name)
+    found = _cut(raw, section.name, section.hint if section.hint in _HINTS else None)
     if not mixed:
         # the head may hold a prompt or two; what it ends with goes on
         last = found[-1]
@@ -92,7 +93,7 @@ def _of_known(section: Section, kind: PartKind) -> PartKind:
     return PartKind.JOURNAL_TEXT if kind in (PartKind.JOURNAL_JSON, PartKind.JOURNAL_EXPORT) and first is PartKind.JOURNAL_TEXT else kind
 
 
-def _cut(raw: bytes, source: str) -> list[Part]:
+def _cut(raw: bytes, source: str, usual: PartKind | None = None) -> list[Part]:
     lines = raw.split(b"\n")
     if lines[-1] == b"":
         lines.pop()
@@ -103,7 +104,7 @@ def _cut(raw: bytes, source: str) -> list[Part]:
     offsets[-1] = min(offsets[-1], len(raw))
     found: list[Part] = []
     for command, at, first, stop in _stretches(texts):
-        for run in _runs(texts, first, stop, command, source.rpartition("/")[2].lower()):
+        for run in _runs(texts, first, stop, command, source.rpartition("/")[2].lower(), usual):
             found.append(
                 Part(
                     kind=run.kind or PartKind.SERVER, first_line=run.first + 1, last_line=run.stop, start=offsets[run.first], end=offsets[run.stop],
@@ -128,7 +129,7 @@ def _stretches(texts: Sequence[str]) -> Iterator[tuple[str | None, int, int, int
         yield command, at, first, len(texts)
 
 
-def _runs(texts: Sequence[str], first: int, stop: int, command: str | None, name: str) -> list[_Run]:
+def _runs(texts: Sequence[str], first: int, stop: int, command: str | None, name: str, usual: PartKind | None) -> list[_Run]:
     """One stretch cut into runs of one kind each."""
     while first < stop and not texts[first].strip():
         first += 1
@@ -153,7 +154,7 @@ def _runs(texts: Sequence[str], first: int, stop: int, command: str | None, name
         else:
             runs.append(run)
         at = run.stop
-    joined = _joined([decided for run in _healed(texts, runs) for decided in _decided(texts, run, command, name)])
+    joined = _joined([decided for run in _healed(texts, runs) for decided in _decided(texts, run, command, name, usual)])
     joined[0].problem = deep
     return joined
 
@@ -335,15 +336,15 @@ def _healed(texts: Sequence[str], runs: list[_Run]) -> list[_Run]:
     return healed
 
 
-def _decided(texts: Sequence[str], run: _Run, command: str | None, name: str) -> Iterator[_Run]:
+def _decided(texts: Sequence[str], run: _Run, command: str | None, name: str, usual: PartKind | None) -> Iterator[_Run]:
     """Whose text a run without a shape is: the client's, the kernel's or the server's; cut at a blank line where one follows the other."""
     if run.kind is not _OTHER:
         yield run
         return
-    hinted = _hint(command, name)
+    hinted = usual if usual and not command else _hint(command, name)
     if hinted is None and (border := _border(texts, run)):
-        yield from _decided(texts, _Run(_OTHER, run.first, border), command, name)
-        yield from _decided(texts, _Run(_OTHER, border, run.stop), command, name)
+        yield from _decided(texts, _Run(_OTHER, run.first, border), command, name, usual)
+        yield from _decided(texts, _Run(_OTHER, border, run.stop), command, name, usual)
         return
     lines = texts[run.first : run.stop]
     if any(shape.CLIENT_SURE.match(t) for t in lines) and hinted is not PartKind.KERNEL:

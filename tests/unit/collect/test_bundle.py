@@ -5,6 +5,8 @@ import json
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from forensics import collect
 from forensics.errors import BundleError, ForensicsError, UsageError
@@ -41,7 +43,7 @@ def change(folder: Path, **values: object) -> None:
         *front, last = path.split("__")
         for key in front:
             place = place[int(key) if key.isdigit() else key]
-        place[last] = value
+        place[int(last) if last.isdigit() else last] = value
     file.write_text(json.dumps(manifest))
 
 
@@ -210,3 +212,35 @@ def test_a_text_that_is_no_unicode_is_saved_and_comes_back(tmp_path: Path) -> No
     capture = dataclasses.replace(made(tmp_path / "raw"), problems=(Problem(source="a\udcff", text="x"),))
     collect.save(capture, tmp_path / "odd", mask=None)
     assert collect.load(tmp_path / "odd").problems == capture.problems
+
+
+ANYTHING = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=20)
+    | st.sampled_from(["read", "..", "journal", "00-journal", "ssh", "0"]),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+    max_leaves=8,
+)
+KEYS = [
+    "schema", "target", "target__kind", "target__name", "target__host", "host", "at", "offset_s", "took_s", "pick", "pick__asked", "pick__unit", "pick__how", "pick__candidates",
+    "problems", "problems__0", "problems__0__line", "bench_window", "sections", "sections__0", "sections__0__file", "sections__0__name", "sections__0__part", "sections__0__hint",
+    "sections__0__bytes", "sections__0__cut", "sections__0__coverage", "sections__0__exit_code", "sections__1__stderr",
+]  # fmt: skip
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.sampled_from(KEYS), ANYTHING)
+def test_whatever_stands_in_a_manifest_it_is_read_or_refused_in_our_own_words(
+    tmp_path_factory: pytest.TempPathFactory, key: str, value: object
+) -> None:
+    folder = saved(tmp_path_factory.mktemp("any"))
+    change(folder, **{key: value})
+    where, loaded = "", None
+    try:
+        loaded = collect.load(folder)
+    except BundleError as error:
+        where = str(error.at)
+    assert where.startswith(str(folder)) if loaded is None else all(s.path.parent == folder for s in loaded.sections)

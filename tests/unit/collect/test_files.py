@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import bz2
+import gzip
 import io
+import lzma
 import os
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -13,6 +16,7 @@ from forensics.collect.files import GivenSession
 from forensics.collect.spool import Spool
 from forensics.errors import TargetError
 from forensics.model import Capture, Coverage, Section
+from tests.unit.collect import tars
 from tests.unit.collect.fakehost import DATA, FakeHost, command
 
 
@@ -52,9 +56,8 @@ def test_an_empty_file_is_empty_and_is_there(tmp_path: Path) -> None:
     ("content", "why"),
     [
         (b"\x1f\x8b\x08rest", "gzip"), (b"\x28\xb5\x2f\xfdrest", "zstd"), (b"\x7fELF\2\1\1\0", "a program or a core"), (bytes(range(32)) * 8, "no text"),
-        (b"\xff\xfea\0b\0", "UTF-16"),
     ],
-    ids=["gzip", "zstd", "elf", "noise", "utf-16"],
+    ids=["gzip", "zstd", "elf", "noise"],
 )  # fmt: skip
 def test_what_is_no_text_is_left_out_and_said(tmp_path: Path, content: bytes, why: str) -> None:
     (tmp_path / "blob").write_bytes(content)
@@ -198,3 +201,80 @@ def test_files_of_one_name_in_two_folders_keep_their_paths(tmp_path: Path) -> No
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "log.txt").write_text("x\n")
     assert names(capture(tmp_path / "a/log.txt", tmp_path / "b/log.txt")) == [str(tmp_path / "a/log.txt"), str(tmp_path / "b/log.txt")]
+
+
+PACKED: dict[str, Callable[[bytes], bytes]] = {"gz": gzip.compress, "xz": lzma.compress, "bz2": bz2.compress, "zst": tars.zst}
+
+
+@pytest.mark.parametrize("suffix", PACKED)
+def test_a_compressed_log_is_read_wherever_it_lies(tmp_path: Path, suffix: str) -> None:
+    text = b"May  9 10:15:51 gpu01 systemd[1]: x.service: Failed with result 'signal'.\n" * 9
+    (tmp_path / f"journal.txt.{suffix}").write_bytes(PACKED[suffix](text))
+    os.utime(tmp_path / f"journal.txt.{suffix}", (1e9, 1e9))
+    for word in (tmp_path, tmp_path / f"journal.txt.{suffix}"):
+        [section] = capture(word).sections
+        assert (section.name, section.head(), section.coverage) == (f"journal.txt.{suffix}", text, Coverage.GIVEN)
+        assert section.path.stat().st_mtime == 1e9  # it tells the year
+    assert sorted(p.name for p in tmp_path.iterdir()) == [f"journal.txt.{suffix}"]
+
+
+@pytest.mark.parametrize("suffix", PACKED)
+def test_of_a_compressed_log_that_was_cut_off_the_beginning_is_read_and_the_gap_is_said(tmp_path: Path, suffix: str) -> None:
+    noise = b"".join(b"%d\n" % (n * 2654435761 % 4294967296) for n in range(300_000))
+    packed = PACKED[suffix](noise)
+    (tmp_path / f"x.log.{suffix}").write_bytes(packed[: len(packed) * 3 // 4])
+    (tmp_path / "y.log").write_text("x\n")
+    made = capture(tmp_path)
+    assert "it ends in the middle: it was cut off" in made.problems[0].text
+    if suffix != "xz":
+        assert [(s.name, s.coverage) for s in made.sections] == [(f"x.log.{suffix}", Coverage.CUT), ("y.log", Coverage.GIVEN)]
+        assert noise.startswith(made.sections[0].head(1000))
+
+
+@pytest.mark.parametrize("suffix", PACKED)
+def test_what_is_compressed_and_piped_in_is_read(tmp_path: Path, suffix: str) -> None:
+    [target] = collect.parse_targets(["-"])
+    data = io.BytesIO(PACKED[suffix](b"line\n" * 9))
+    session = GivenSession(target, spool=Spool(), limits=collect.Limits(), run=command(""), stdin=lambda: data)
+    assert [s.head() for s in session.ask(())] == [b"line\n" * 9]
+
+
+def test_compressed_twice_or_no_text_within_is_left_out_and_said(tmp_path: Path) -> None:
+    (tmp_path / "a.gz").write_bytes(gzip.compress(gzip.compress(b"x\n")))
+    (tmp_path / "b.gz").write_bytes(gzip.compress(b"\x7fELF\2\1\1\0"))
+    (tmp_path / "c.log").write_text("x\n")
+    made = capture(tmp_path)
+    assert names(made) == ["c.log"]
+    assert [p.text for p in made.problems] == [
+        "compressed with gzip compressed with gzip: not read",
+        "a program or a core compressed with gzip: not read",
+    ]
+
+
+def test_all_that_is_unpacked_together_has_a_limit(tmp_path: Path) -> None:
+    for name in ("a.gz", "b.gz"):
+        (tmp_path / name).write_bytes(gzip.compress(b"".join(b"%d\n" % n for n in range(100_000))))
+    made = capture(tmp_path, limits=collect.Limits(folder_bytes=600_000))
+    assert sum(s.size() for s in made.sections) == 600_000
+    assert [s.coverage for s in made.sections] == [Coverage.GIVEN, Coverage.CUT]
+
+
+@pytest.mark.parametrize("code", ["utf-16-le", "utf-16-be"])
+def test_text_in_utf_16_as_a_windows_shell_redirects_it_is_read(tmp_path: Path, code: str) -> None:
+    text = "May 09 10:15:51 gpu01 systemd[1]: prüfe ✓ 𝄞\r\n" * 20_000
+    (tmp_path / "journal.txt").write_bytes(("\ufeff" + text).encode(code))
+    [section] = capture(tmp_path).sections
+    assert section.path.read_bytes().decode() == text
+    assert section.coverage is Coverage.GIVEN
+
+
+def test_half_a_character_at_the_end_of_utf_16_costs_that_character(tmp_path: Path) -> None:
+    (tmp_path / "journal.txt").write_bytes("\ufeffab\ud834".encode("utf-16-le", "surrogatepass") + b"x")
+    [section] = capture(tmp_path).sections
+    assert section.head().decode() == "ab�"
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_word(tmp_path: Path) -> None:
+    (tmp_path / "is-active.txt").write_bytes(b"\xef\xbb\xbffailed\r\n\xff")
+    [section] = capture(tmp_path).sections
+    assert (section.head(), section.coverage) == (b"failed\r\n\xff", Coverage.GIVEN)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -101,3 +102,16 @@ def test_each_folder_is_one_target_and_a_saved_capture_is_known_by_its_manifest(
 def test_a_target_that_is_said_twice_is_one(tmp_path: Path) -> None:
     (tmp_path / "evidence").mkdir()
     assert [t.name for t in parse_targets(["gpu01", "evidence", "gpu01", "evidence", "local", "local"])] == ["gpu01", "evidence", "local"]
+
+
+@pytest.mark.parametrize("name", ["x.tar", "x.tar.zst", "x.TGZ", "x.tar.bz2", "x.txz"])
+def test_an_archive_is_a_target_of_its_own_and_a_pipe_of_that_name_is_a_pipe(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).touch()
+    (tmp_path / "journal.txt").touch()
+    words = [str(tmp_path / "journal.txt"), str(tmp_path / name)]
+    assert [(t.kind, t.name) for t in parse_targets(words)] == [(TargetKind.FILES, words[0]), (TargetKind.BUNDLE, words[1])]
+    (tmp_path / name).unlink()
+    with pytest.raises(TargetError, match="no such file"):
+        parse_targets([words[1]])
+    os.mkfifo(tmp_path / name)
+    assert [t.kind for t in parse_targets(words)] == [TargetKind.FILES]

@@ -1,0 +1,111 @@
+"""``ddforensics collect``: keep what a host says in one file, to be diagnosed elsewhere. Never judges it, changes nothing on the host."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+import click
+
+from forensics.cli import screen
+from forensics.cli.samples import expect_no_missing_sample, hinting_at_sample
+from forensics.errors import ForensicsError, TargetError, UsageError
+
+if TYPE_CHECKING:
+    from forensics.collect import Bundle
+
+EPILOG = """\
+\b
+A bundle holds the answers as they came, and a manifest; secrets in them are
+masked. "ddforensics diagnose BUNDLE" says what it would have of the host.
+
+\b
+Examples:
+  ddforensics collect gpu01 --unit llm.service     gpu01-llm-….tar.zst, here
+  ddforensics collect local -o evidence            a folder
+  ddforensics collect gpu01 gpu02 -o evidence      a folder with a bundle each
+  ddforensics collect logs/ -o case.tar.gz         files, saved already
+  ssh jump ddforensics collect gpu01 -o - > gpu01.tar.zst
+
+\b
+Exit codes:
+  0  collected; what is missing is said    3  nothing could be collected
+  2  usage
+"""
+
+
+@click.command(epilog=EPILOG)
+@click.argument("targets", nargs=-1, required=True, metavar="TARGET…")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), metavar="PATH",
+    help="A folder, or a file: .tar.zst, .tar.gz, .tar.xz, .tar; - is standard output. Default: HOST-UNIT-TIME.tar.zst here.",
+)  # fmt: skip
+@click.option(
+    "--unit", metavar="UNIT", help="The systemd unit. Without it, the one most worth a look, or the few; a mistyped name is resolved, and said."
+)
+@click.option("--since", metavar="TIME", help="How far back to look: -2h, '10 min ago', yesterday, 2026-05-09 10:00, @EPOCH.")
+@click.option(
+    "--bench", "benches", multiple=True, type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Output of the benchmark or client that failed: kept beside it. May be repeated.",
+)  # fmt: skip
+@click.option("--force", is_flag=True, help="Replace a bundle that is there already.")
+@click.option("--no-redact", is_flag=True, help="Keep secrets as they are. Default: tokens, keys and passwords are masked.")
+@click.option("-F", "--ssh-config", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="As ssh -F.")
+@click.option("-v", "--verbose", is_flag=True, help="Each step on standard error.")
+def command(
+    targets: tuple[str, ...],
+    output: Path | None,
+    unit: str | None,
+    since: str | None,
+    benches: tuple[Path, ...],
+    force: bool,
+    no_redact: bool,
+    ssh_config: Path | None,
+    verbose: bool,
+) -> None:
+    """Collect what diagnose would look at into a bundle, to pass on or to diagnose later.
+
+    Nothing on the host is changed. One ssh connection is made, with your own ssh.
+    """
+    from forensics import api
+
+    expect_no_missing_sample(targets)
+    where = _standard_output() if str(output) == "-" else output
+    try:
+        with screen.Progress(sys.stderr, lines=verbose) as progress:
+            made = api.collect_bundle(
+                targets, where, unit=unit, since=since, bench=benches, redact=not no_redact, force=force, ssh_config=ssh_config, progress=progress
+            )
+    except TargetError as error:
+        raise hinting_at_sample(error, targets) from error
+    _say(made)
+    if all(bundle.error for bundle in made):
+        raise ForensicsError("nothing could be collected")
+
+
+def _standard_output() -> BinaryIO:
+    if sys.stdout.isatty():
+        raise UsageError("an archive is not for a terminal", hint="-o FILE, or a pipe: … -o - | ssh there 'cat > case.tar.zst'")
+    return sys.stdout.buffer
+
+
+def _say(made: Sequence[Bundle]) -> None:
+    """The paths on standard output; how much that was, and what is missing, on standard error."""
+    for bundle in made:
+        if bundle.error:
+            click.echo(f"ddforensics: {screen.harmless(bundle.error)}", err=True)
+            continue
+        if bundle.warning:
+            click.echo(f"ddforensics: {screen.harmless(bundle.warning)}", err=True)
+        about = f" of {', '.join(bundle.units)}" if bundle.units else ""
+        click.echo(screen.harmless(f"{bundle.target}: {bundle.sections} answers{about}, {_size(bundle.size)}"), err=True)
+        for problem in bundle.problems:
+            click.echo(screen.harmless(f"  missing: {problem.source}: {problem.text}"), err=True)
+        if bundle.path is not None:
+            click.echo(bundle.path)
+
+
+def _size(count: int) -> str:
+    return f"{count} bytes" if count < 10_000 else f"{count / 1000:.0f} kB" if count < 10_000_000 else f"{count / 1_000_000:.0f} MB"

@@ -1,0 +1,99 @@
+"""Find the files of a folder that are worth reading, the likeliest first where not all can be. Opens none, follows no link."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from forensics.collect import catalogue
+from forensics.collect.archive import LeftOut
+from forensics.collect.catalogue import Worth
+from forensics.collect.session import Limits
+from forensics.errors import TargetError
+from forensics.model import Problem
+
+_TREES_SHOWN = 4
+
+
+class Found(NamedTuple):
+    """A file by its path within the folder, and where it is."""
+
+    name: str
+    path: Path
+    size: int
+
+
+def files(folder: Path, limits: Limits) -> tuple[list[Found], list[Problem]]:
+    """The ordinary files below a folder, in the order of their paths, and what was left out."""
+    found: list[Found] = []
+    left, links = LeftOut(), []
+    problems: list[Problem] = []
+    for entry in _tree(folder, limits.depth):
+        name = os.path.relpath(entry, folder)
+        if entry.is_symlink():
+            links.append(name)
+        elif not entry.is_file():
+            left.out(name, "no ordinary file")
+        else:
+            found.append(Found(name, entry, entry.stat().st_size))
+        if len(found) + len(links) >= limits.members:
+            problems.append(Problem(source=name, text=f"what comes after it is not looked at: more than {limits.members} files in one folder"))
+            break
+    if not any(catalogue.SUPPORT in f.name.split("/") for f in found):  # which links to its own files by shorter names
+        for name in links:
+            left.out(name, "a link: not followed")
+    chosen, said = choose(found, limits)
+    return chosen, [*left.problems(str(folder)), *problems, *said]
+
+
+def choose(found: Sequence[Found], limits: Limits, *, left: Counter[str] | None = None) -> tuple[list[Found], list[Problem]]:
+    """Of the files those that are read, in their order. All, where they are few; of a support archive what can be evidence.
+
+    ``left`` counts, by tree, what was left out before.
+    """
+    left = Counter(left)
+    support = any(catalogue.SUPPORT in f.name.split("/") for f in found)
+    if not support and not left and len(found) <= limits.files and sum(f.size for f in found) <= limits.folder_bytes:
+        return list(found), []
+    worths = {f.name: catalogue.worth(f.name) for f in found}
+    least = Worth.LIKELY if support else Worth.OTHER
+    aside = [f for f in found if worths[f.name] > least]
+    left.update(catalogue.tree(f.name) for f in aside)
+    problems = (
+        [Problem(source=_trees(left), text=f"{left.total()} files are not read: none of them is a log or an answer that is known")] if left else []
+    )
+    chosen: set[str] = set()
+    taken = 0
+    for file in sorted((f for f in found if worths[f.name] <= least), key=lambda f: worths[f.name]):
+        taken += file.size
+        if len(chosen) >= limits.files or taken > limits.folder_bytes:
+            limit = f"{limits.files} files" if len(chosen) >= limits.files else f"{limits.folder_bytes >> 20} MiB"
+            out = len(found) - len(aside) - len(chosen)
+            problems.append(Problem(source=file.name, text=f"not read, nor {out - 1} others: more than {limit} in one folder"))
+            break
+        chosen.add(file.name)
+    return [f for f in found if f.name in chosen], problems
+
+
+def _trees(left: Counter[str]) -> str:
+    """Where most of what was left out lies."""
+    names = [name for name, _ in left.most_common(_TREES_SHOWN)]
+    return ", ".join(names) + (", …" if len(left) > _TREES_SHOWN else "")
+
+
+def _tree(folder: Path, depth: int) -> Iterator[Path]:
+    try:
+        entries = sorted(folder.iterdir())
+    except OSError as error:
+        raise TargetError(f"cannot be read: {error.strerror}", at=str(folder)) from error
+    for entry in entries:
+        if entry.name.startswith("."):
+            continue
+        if entry.is_dir() and not entry.is_symlink():
+            if depth > 1:
+                yield from _tree(entry, depth - 1)
+        else:
+            yield entry
