@@ -52,6 +52,10 @@ Exit codes:
 )  # fmt: skip
 @click.option("--force", is_flag=True, help="Replace a bundle that is there already.")
 @click.option("--no-redact", is_flag=True, help="Keep secrets as they are. Default: tokens, keys and passwords are masked.")
+@click.option(
+    "--sudo", is_flag=True, help="On the host, read with sudo -n what root may see; where that is refused it is said, and the rest is kept."
+)
+@click.option("--show-script", is_flag=True, help="Print what would run on a host, and collect nothing.")
 @click.option("-F", "--ssh-config", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="As ssh -F.")
 @click.option("-v", "--verbose", is_flag=True, help="Each step on standard error.")
 def command(
@@ -62,6 +66,8 @@ def command(
     benches: tuple[Path, ...],
     force: bool,
     no_redact: bool,
+    sudo: bool,
+    show_script: bool,
     ssh_config: Path | None,
     verbose: bool,
 ) -> None:
@@ -71,12 +77,24 @@ def command(
     """
     from forensics import api
 
+    if show_script:
+        click.echo(api.script_of(unit=unit, since=since, sudo=sudo), nl=False)
+        return
     expect_no_missing_sample(targets)
     where = _standard_output() if str(output) == "-" else output
     try:
         with screen.Progress(sys.stderr, lines=verbose) as progress:
             made = api.collect_bundle(
-                targets, where, unit=unit, since=since, bench=benches, redact=not no_redact, force=force, ssh_config=ssh_config, progress=progress
+                targets,
+                where,
+                unit=unit,
+                since=since,
+                bench=benches,
+                redact=not no_redact,
+                force=force,
+                ssh_config=ssh_config,
+                sudo=sudo,
+                progress=progress,
             )
     except TargetError as error:
         raise hinting_at_sample(error, targets) from error

@@ -28,7 +28,7 @@ def of_unit(name: str) -> tuple[Question, ...]:
     u = shlex.quote(name)
     return (
         Question(name="unit-now", part=PartKind.UNIT_NOW, argv=f"stat the files of {u}; cat memory.* of its control group", limit_s=5, max_bytes=64 * KIB,
-                 script=f"{need('systemctl')}\nu={u}\n{_UNIT_NOW}"),
+                 script=f"{need('systemctl')}\nu={u}\n{_UNIT_NOW}", files=("unit-now*.txt",)),
         Question(name="coredumps", part=PartKind.COREDUMPS, argv=f"coredumpctl -1 info COREDUMP_UNIT={u}", limit_s=6, max_bytes=64 * KIB,
                  lane="journal", sudo=True, script=f"u={u}\n{_COREDUMPS}", files=("*coredumpctl*",)),
     )  # fmt: skip
@@ -38,16 +38,16 @@ def of_host() -> tuple[Question, ...]:
     """What it knows of itself."""
     return (
         Question(name="boot-ends", part=PartKind.BOOT_ENDS, argv="journalctl -b -1 -n 15 -o short-iso-precise", limit_s=8, max_bytes=64 * KIB,
-                 lane="kernel", sudo=True, script=f"{need('journalctl')}\n{MAY_READ}\n{_BOOT_ENDS}"),
+                 lane="kernel", sudo=True, script=f"{need('journalctl')}\n{MAY_READ}\n{_BOOT_ENDS}", files=("boot-ends*.txt",)),
         Question(name="processes", part=PartKind.PROCESSES, argv="ps -eo pid,ppid,stat,etimes,rss,user,unit,args --sort=-rss", limit_s=5,
                  max_bytes=512 * KIB, lane="host", sudo=True, pack=True, script=f"{need('ps')}\n{_PROCESSES}",
-                 files=("*/ps", "*/ps.*", "*ps_aux*", "*ps-aux*", "*ps_-e*", "*process*list*", "*processes*")),
+                 files=("ps", "ps.txt", "ps_*", "ps-*", "process*list*.txt", "processes*.txt", "sos_commands/process/ps_*")),
         Question(name="machine", part=PartKind.MACHINE, argv="cat /proc/meminfo /proc/pressure/*", limit_s=5, max_bytes=64 * KIB, lane="host", script=_MACHINE,
-                 files=("*meminfo*", "*/free", "*/free.*", "*free_-*", "*chronyc*tracking*")),
+                 files=("meminfo*", "proc/meminfo", "free", "free.txt", "free_*", "free-*", "sos_commands/memory/free*", "*chronyc*tracking*")),
         Question(name="disks", part=PartKind.DISKS, argv="df -Pkl; df -Pil", limit_s=5, max_bytes=128 * KIB, lane="disk", script=_DISKS,
-                 files=("*/df", "*/df.*", "*/df_*", "*df_-*", "*df-h*")),
+                 files=("df", "df.txt", "df_*", "df-*", "sos_commands/filesys/df_*")),
         Question(name="packages", part=PartKind.PACKAGES, argv="tail /var/log/dpkg.log", limit_s=5, max_bytes=128 * KIB, lane="host", keep_end=True,
-                 script=_PACKAGES, files=("*dpkg.log*", "*dnf.rpm.log*", "*yum.log*", "*pacman.log*", "*zypp/history*")),
+                 script=_PACKAGES, files=("dpkg.log*", "var/log/dpkg.log*", "dnf.rpm.log*", "yum.log*", "pacman.log*", "zypp/history*")),
     )  # fmt: skip
 
 

@@ -45,7 +45,7 @@ def test_every_question_says_where_exports_keep_its_answer() -> None:
 @pytest.mark.parametrize(
     ("path", "worth"),
     [
-        ("proc/meminfo", Worth.NONE), ("sys/kernel/x.log", Worth.NONE), ("usr/lib/systemd/system/x.service", Worth.NONE), ("sos_commands/rpm/rpm_-qa", Worth.NONE),
+        ("proc/meminfo", Worth.NAMED), ("proc/interrupts", Worth.NONE), ("sys/kernel/x.log", Worth.NONE), ("usr/lib/systemd/system/x.service", Worth.NONE), ("sos_commands/rpm/rpm_-qa", Worth.NONE),
         ("var/log/apt/term.log", Worth.NONE), ("README", Worth.OTHER), ("srv/llm/out.log", Worth.LIKELY), ("etc/systemd/system/llm.service", Worth.LIKELY), ("journal.txt", Worth.NAMED),
     ],
 )  # fmt: skip
