@@ -43,6 +43,7 @@ class ContainerSession:
     """What all sessions over a local client share. ``ask`` collects everything each time it is called; there are no questions to choose from."""
 
     live = False
+    may_sudo = False
     changes = True
     saved: Capture | None = None
     offset_s: float | None = None

@@ -29,6 +29,7 @@ class GivenSession:
     """Files that somebody gave: there is nobody to ask, the first ``ask`` gives all of them."""
 
     live = False
+    may_sudo = False
     changes = False
     saved: Capture | None = None
     at: float | None = None

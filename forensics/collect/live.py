@@ -83,6 +83,7 @@ class LiveSession:
         self._codes: dict[str, int] = {}
         self._answers: dict[str, Answer] = {}
         self._questions: dict[str, Question] = {}
+        self.may_sudo = not sudo
         self._pack, self._sudo, self._progress = pack, sudo, progress
         self._start, self._busy, self._called_again = partial(run, argv), busy, False
         self._round = 0
@@ -278,5 +279,6 @@ class LiveSession:
             self.problems.append(Problem(source="clock", text="the host did not say what time it is"))
         said = dict(line.strip().partition("=")[::2] for line in fields[1:])
         self.host = said.get("hostname") or self.host
+        self.may_sudo = self.may_sudo and said.get("uid") != "0"
         if said.get("sudo", "").startswith("only"):
             self.problems.append(Problem(source="sudo", text=_refused(said["sudo"])))

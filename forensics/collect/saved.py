@@ -18,6 +18,7 @@ class SavedSession:
     """
 
     live = False
+    may_sudo = False
     changes = False
 
     def __init__(self, target: Target, *, taken: Taken | None = None) -> None:

@@ -33,6 +33,7 @@ class Session(Protocol):
 
     ``live``: there is somebody to ask questions; else they are not looked at and ``ask`` gives all there is: files once, a container as it is each time.
     ``changes``: asked again, it may answer otherwise.
+    ``may_sudo``: with ``sudo`` it might see more.
     ``saved`` is the capture as it was saved, where the target is one: take that, ask nothing.
     """
 
@@ -44,6 +45,9 @@ class Session(Protocol):
 
     @property
     def changes(self) -> bool: ...
+
+    @property
+    def may_sudo(self) -> bool: ...
 
     @property
     def saved(self) -> Capture | None: ...
@@ -79,10 +83,9 @@ def capture_from(session: Session, sections: Sequence[Section], *, pick: Pick | 
     if session.saved is not None:
         return session.saved
     latest = {section.name: section for section in sections}
-    asked_sudo = any(problem.source == "sudo" for problem in session.problems)
     return Capture(
         target=session.target, sections=tuple(latest.values()), host=session.host, at=session.at, offset_s=session.offset_s,
-        took_s=session.took_s, pick=pick or Pick(), problems=(*session.problems, *(gaps(latest.values(), may_sudo=not asked_sudo) if session.live else ())),
+        took_s=session.took_s, pick=pick or Pick(), problems=(*session.problems, *(gaps(latest.values(), may_sudo=session.may_sudo) if session.live else ())),
     )  # fmt: skip
 
 
