@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from forensics import clock, units
 from forensics.errors import TargetError
 from forensics.model import Capture, Cause, Coverage, Diagnosis, Facts, Health, MarkKind, PartKind, Pick, Section, Status, TargetKind, UnitState
+from forensics.redact.redactor import Redaction, Redactor, mask_for
 
 if TYPE_CHECKING:
     from forensics.collect.session import Limits, Session
@@ -29,6 +30,7 @@ def diagnose(
     bench: Sequence[Path | str] = (),
     bench_window: tuple[float, float] | None = None,
     save: Path | None = None,
+    redaction: Redaction | None = None,
     ssh_config: Path | None = None,
     limits: Limits | None = None,
     progress: Progress | None = None,
@@ -37,6 +39,9 @@ def diagnose(
 
     ``since`` is epoch seconds or what a person types ("-2h"). ``bench_window`` says when (first and last error, epoch seconds of this machine) the
     output in ``bench`` was written, where its lines have no times of their own. Raises TargetError where nothing could be seen at all.
+
+    ``redaction`` is for what leaves the program. None: names are taken out of what is saved, and stay in the diagnoses; ``all``: out of both; else they stay in
+    both. Secrets in a diagnosis are left to whoever writes it (``report`` masks them unless told otherwise).
     """
     from forensics import collect, ruleset
 
@@ -46,21 +51,38 @@ def diagnose(
     after = clock.parse_typed(since, now=time.time()) if isinstance(since, str) else since
     targets = collect.parse_targets(words)
     found: list[Diagnosis] = []
+    redactor = Redactor()  # one for all: what is host-1 in one answer is so in the next
     for target in targets:
         say(f"{target.name}: connecting" if target.kind is TargetKind.SSH else f"{target.name}: reading")
         try:
             with collect.open_target(target, since=after, limits=limits or collect.Limits(), ssh_config=ssh_config) as session:
                 captures = [with_bench(c, bench, window=bench_window) for c in look(session, rules, unit=unit, since=after, progress=say)]
+                if redaction is Redaction.ALL or (save is not None and redaction is None):
+                    say(f"{target.name}: gathering names")
+                    for capture in captures:
+                        redactor.learn(capture)
                 if save is not None:
-                    collect.bundle.save(captures[0], save if len(targets) == 1 else save / re.sub(r"[^\w.@-]+", "_", target.name))
+                    mask = mask_for(redaction or Redaction.ALL, redactor)
+                    collect.bundle.save(
+                        captures[0], save if len(targets) == 1 else save / re.sub(r"[^\w.@-]+", "_", redactor.name(target.name)), mask=mask
+                    )
                 say(f"{target.name}: reasoning")
                 found.extend(diagnose_capture(c, rules, unit=unit) for c in captures)
                 session.discard()
         except TargetError as error:
             if len(targets) == 1:
                 raise
+            redactor.learn_target(target)
             found.append(unseen(target.name, error))  # the others are still worth their answers
-    return found
+    return [without_names(d, redactor) for d in found] if redaction is Redaction.ALL else found
+
+
+def without_names(diagnosis: Diagnosis, redactor: Redactor) -> Diagnosis:
+    """The diagnosis as it may be shown to anybody: users, hosts and addresses are called what they are called in the bundle."""
+    from forensics.report import cite
+
+    target, host = redactor.name(diagnosis.target), redactor.name(diagnosis.host) if diagnosis.host else diagnosis.host
+    return replace(cite.washed(diagnosis, redactor.text), target=target, host=host)
 
 
 def unseen(name: str, error: TargetError) -> Diagnosis:

@@ -10,6 +10,7 @@ from pathlib import Path
 from forensics import api
 from forensics.errors import TargetError
 from forensics.model import Diagnosis, Health
+from forensics.redact import Redaction, Redactor
 
 EVERY_S = 3.0
 ENOUGH = ("is-active", "status", "show", "journal", "health")  # what a round looks at; the kernel and the GPU are asked when it is over
@@ -22,6 +23,7 @@ def wait_until_ready(
     unit: str | None = None,
     limit_s: float = 1800.0,
     every_s: float = EVERY_S,
+    redaction: Redaction | None = None,
     ssh_config: Path | None = None,
     progress: Callable[[str], None] | None = None,
     clock: Callable[[], float] = time.monotonic,
@@ -49,17 +51,21 @@ def wait_until_ready(
         questions = plan.unit(pick.unit, ports=ports, endpoints=endpoints)
         while True:
             rest = session.ask([q for q in questions if q.name in ENOUGH or q.name.startswith("health")])
-            found = api.diagnose_capture(collect.capture_from(session, [*first, *rest], pick=pick), rules)
+            capture = collect.capture_from(session, [*first, *rest], pick=pick)
+            found = api.diagnose_capture(capture, rules)
             left = limit_s - (clock() - began)
             if found.health in OVER or left <= 0:
                 break
             say(found.headline)
             sleep(min(every_s, max(left, 0.0)))
         if found.health is not Health.HEALTHY:
-            whole = collect.capture_from(session, [*first, *session.ask(questions)], pick=pick)
-            found = api.diagnose_capture(whole, rules)
+            capture = collect.capture_from(session, [*first, *session.ask(questions)], pick=pick)
+            found = api.diagnose_capture(capture, rules)
+        found = replace(found, target=place.name)
+        if redaction is Redaction.ALL:
+            found = api.without_names(found, Redactor.for_capture(capture))
         session.discard()
-    return replace(found, target=place.name)
+    return found
 
 
 def _candidates(names: tuple[str, ...]) -> str | None:

@@ -1,28 +1,51 @@
-"""Copy an answer with its secrets masked. Changes no byte of what holds none, and never the original."""
+"""Copy an answer with its secrets masked, and its names where that is wanted. Changes no byte of what holds none, and never the original."""
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from forensics.collect import order
 from forensics.model import PartKind, Section
+from forensics.redact import Redactor
 
 Mask = Callable[[bytes], bytes]
 
 _BLOCK_BYTES = 1 << 20
 _MOST_KNOWN = 20000
 _ZEROS = bytes(b"0"[0] if chr(n).isdigit() and n < 128 else n for n in range(256))
-# What a process says or was started with; the rest of an entry is written by journald itself.
-_FREE_TEXT = (b"MESSAGE=", b"COMMAND=", b"_CMDLINE=", b"COREDUMP_CMDLINE=", b"COREDUMP_ENVIRON=")
+# What journald writes itself; the rest of an entry is what a process says, or was started with.
+_OWN = (
+    b"_",
+    b"PRIORITY=",
+    b"SYSLOG_",
+    b"MESSAGE_ID=",
+    b"UNIT=",
+    b"INVOCATION_ID=",
+    b"JOB_",
+    b"CODE_",
+    b"TID=",
+    b"N_RESTARTS=",
+    b"CPU_USAGE_NSEC=",
+    b"MEMORY_PEAK=",
+)
+_SAID = (b"_CMDLINE=", b"_HOSTNAME=")
+# a message that is no text, in journalctl's JSON
+_ARRAY = re.compile(rb"\[ ?[0-9]{1,3}(?:, ?[0-9]{1,3}){3,} ?\]")
 
 
 class _Lines:
-    """Masks line by line and remembers which lines hold nothing. Lines that differ in digits only are one: no rule tells digits apart."""
+    """Masks line by line and remembers which lines hold nothing. Lines that differ in digits only are one: no secret is told by its digits.
+
+    Names are (``user1``, ``user2``), so they are not taken out here but of whole blocks.
+    """
 
     def __init__(self, mask: Mask) -> None:
-        self._mask = mask
+        self._whole = mask
+        self._mask = mask.secrets if isinstance(mask, Redactor) else mask
+        self.names: Mask = mask.names if isinstance(mask, Redactor) else lambda data: data
         self._harmless: set[bytes] = set()
 
     def line(self, line: bytes) -> bytes:
@@ -35,9 +58,19 @@ class _Lines:
         return masked
 
     def block(self, block: bytes) -> bytes:
-        if b"PRIVATE KEY" in block:  # the one secret that is longer than its line
+        """Whole lines, without their secrets."""
+        if b"PRIVATE KEY" in block or b"kind: Secret" in block:  # the secrets that are longer than their line
             return self._mask(block)
+        if b'"MESSAGE"' in block:
+            block = _ARRAY.sub(self._array, block)
         return b"".join(map(self.line, block.splitlines(keepends=True)))
+
+    def _array(self, found: re.Match[bytes]) -> bytes:
+        numbers = [int(number) for number in re.findall(rb"[0-9]+", found[0])]
+        if max(numbers) > 0xFF:
+            return found[0]
+        masked = self._whole(bytes(numbers))
+        return found[0] if masked == bytes(numbers) else b"[" + b",".join(b"%d" % byte for byte in masked) + b"]"
 
 
 def copy(section: Section, to: Path, mask: Mask | None) -> None:
@@ -49,11 +82,30 @@ def copy(section: Section, to: Path, mask: Mask | None) -> None:
     with to.open("wb") as out:
         if section.part is PartKind.JOURNAL_EXPORT:
             data = section.path.read_bytes()  # of a size that was bounded when it was asked for
-            for start, stop in order.export_entries(data):
-                out.write(_entry(data[start:stop], lines))
+            for block in _export(data, lines):
+                out.write(block)
             return
         for block in _blocks(section.path):
-            out.write(lines.block(block))
+            out.write(lines.names(lines.block(block)))
+
+
+def _export(data: bytes, lines: _Lines) -> Iterator[bytes]:
+    """The entries of an export, masked; those without binary fields many at once."""
+    texts: list[bytes] = []
+    size = 0
+    for start, stop in order.export_entries(data):
+        entry = data[start:stop]
+        if b"\0" in entry:
+            yield lines.names(b"".join(texts))
+            texts, size = [], 0
+            yield _binary_entry(entry, lines)
+            continue
+        texts += [line if line.startswith(_OWN) and not line.startswith(_SAID) else lines.line(line) for line in entry.splitlines(keepends=True)]
+        size += len(entry)
+        if size > _BLOCK_BYTES:
+            yield lines.names(b"".join(texts))
+            texts, size = [], 0
+    yield lines.names(b"".join(texts))
 
 
 def _blocks(path: Path) -> Iterator[bytes]:
@@ -68,18 +120,18 @@ def _blocks(path: Path) -> Iterator[bytes]:
         yield rest
 
 
-def _entry(entry: bytes, lines: _Lines) -> bytes:
-    """One entry of an export: the length before a binary value has to stay true."""
-    out, at = [], 0
+def _binary_entry(entry: bytes, lines: _Lines) -> bytes:
+    """One entry of an export with binary fields: the length before a binary value has to stay true."""
+    out: list[bytes] = []
+    at = text_at = 0
     while at < len(entry):
         stop = entry.find(b"\n", at) + 1 or len(entry)
         line = entry[at:stop]
         if b"=" in line or line == b"\n" or stop + 8 > len(entry):
-            out.append(lines.line(line) if line.startswith(_FREE_TEXT) else line)
             at = stop
             continue
         size = int.from_bytes(entry[stop : stop + 8], "little")
-        value = lines.block(entry[stop + 8 : stop + 8 + size])
-        out += [line, len(value).to_bytes(8, "little"), value]
-        at = stop + 8 + size
-    return b"".join(out)
+        value = lines.names(lines.block(entry[stop + 8 : stop + 8 + size]))
+        out += [lines.names(lines.block(entry[text_at:at])), line, len(value).to_bytes(8, "little"), value]
+        at = text_at = stop + 8 + size
+    return b"".join([*out, lines.names(lines.block(entry[text_at:]))])
