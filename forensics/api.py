@@ -30,7 +30,7 @@ def diagnose(
     bench: Sequence[Path | str] = (),
     bench_window: tuple[float, float] | None = None,
     save: Path | None = None,
-    redaction: Redaction | None = None,
+    redaction: Redaction | str | None = None,
     ssh_config: Path | None = None,
     limits: Limits | None = None,
     progress: Progress | None = None,
@@ -46,6 +46,7 @@ def diagnose(
     from forensics import collect, ruleset
 
     say = progress or (lambda text: None)
+    redaction = Redaction(redaction) if redaction else None
     rules = ruleset.load()
     words = [target_words] if isinstance(target_words, str) else list(target_words)
     after = clock.parse_typed(since, now=time.time()) if isinstance(since, str) else since

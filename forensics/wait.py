@@ -23,7 +23,7 @@ def wait_until_ready(
     unit: str | None = None,
     limit_s: float = 1800.0,
     every_s: float = EVERY_S,
-    redaction: Redaction | None = None,
+    redaction: Redaction | str | None = None,
     ssh_config: Path | None = None,
     progress: Callable[[str], None] | None = None,
     clock: Callable[[], float] = time.monotonic,
@@ -62,7 +62,7 @@ def wait_until_ready(
             capture = collect.capture_from(session, [*first, *session.ask(questions)], pick=pick)
             found = api.diagnose_capture(capture, rules)
         found = replace(found, target=place.name)
-        if redaction is Redaction.ALL:
+        if redaction == Redaction.ALL:
             found = api.without_names(found, Redactor.for_capture(capture))
         session.discard()
     return found

@@ -15,7 +15,7 @@ _NOT_BEFORE = re.compile(rb"(?:[\w.~+-]|[A-Za-z0-9_]/|[a-z]-)$")
 # A number of four parts is a version where something before it says so; an address where it has a port, a prefix length or a scheme.
 _VERSION = re.compile(
     rb"(?i)(?:versions?|\bver\b|\bv|driver|cuda|cudnn|nccl|cublas|cu1[0-9]|nvidia[\w-]*|torch[\w-]*|triton|rocm|hip|firmware|vbios|bios|build|release|revision|rev"
-    rb"|toolkit|runtime|kernel|packages?|lib[\w+-]+|python[\w.-]*|glibc|java|jdk|chrome|[=<>~!]=)(?:[\"']?[ \t]{0,20}[:=(]?[ \t\"']{0,20})$"
+    rb"|toolkit|runtime|kernel(?!:)|packages?|lib[\w+-]+|python[\w.-]*|glibc|java|jdk|chrome|[=<>~!]=)(?:[\"']?[ \t]{0,20}[:=(]?[ \t\"']{0,20})$"
 )
 _PLACE = re.compile(rb":[0-9]{1,5}(?![0-9])|/[0-9]{1,2}(?![0-9.])")
 _PLACED = re.compile(rb"(?:://|@|\b(?:from|src=|dst=|SRC=|DST=|rhost=|addr=|address|client|peer|inet) ?)$")

@@ -20,7 +20,7 @@ _PROGRAMS = tuple(
         (("sshpass",), r"sshpass", rf"-p{_SEP}?"),
         (("redis-cli",), r"redis-cli", rf"(?:-a|--pass){_SEP}"),
         (("mongo",), r"mongo(?:sh|dump|restore|export|import|stat|top)?", rf"-p{_SEP}"),
-        (("login",), r"(?:docker|podman|nerdctl|helm registry|skopeo|buildah|crane auth|oras|az|regctl registry) login", rf"-p{_SEP}?(?=\S)"),
+        (("login",), rf"(?:docker|podman|nerdctl|helm{_SEP}registry|skopeo|buildah|crane{_SEP}auth|oras|az){_SEP}login", rf"-p{_SEP}?(?=\S)"),
         (("curl",), r"curl", rf"(?:-u|--user|-U|--proxy-user)(?:{_SEP}|=)?[\"']?[^\s:\"'\x00]{{0,80}}:(?=\S)"),
         (("ldap",), r"ldap(?:search|modify|add|delete|whoami)", rf"-w{_SEP}"),
         (("zip", "7z"), r"zip|unzip|7za?|7zz", r"-P[ \t]{0,4}(?=\S)"),
@@ -50,6 +50,7 @@ _LINES = tuple(
         ("pass", rf"(?i)\bpass(?:word|phrase|code)s?[ \t]{{1,4}}(?:is|was|set[ \t]to|changed[ \t]to)[ \t]{{0,4}}[:=]?[ \t]{{0,4}}[\"'`]?{_AT_ONCE}(?={_MIXED}[^\s\"']{{5}})"),
         ("key", rf"(?i)\b(?:api|access|secret)[ _-](?:access[ _-])?key[\"']?[ \t]{{1,4}}(?:(?:is|was)[ \t:]{{1,4}})?[\"']?(?={_MIXED}[A-Za-z0-9_+/.-]{{16}})"),
         ("oken", rf"(?i)\b(?:access|session|api|auth|refresh|secret|bearer)[_-]token[ \t]{{1,4}}[\"']?(?={_MIXED}[A-Za-z0-9_+/.-]{{16}})"),
+        ("-key-data", r"(?i)\bclient-key-data[\"']?[ \t\x00]{0,4}[:=]?[ \t\x00]{0,4}[\"']?(?=[A-Za-z0-9+/]{16})"),
         # the two halves of an AWS key, side by side as people paste them
         ("ia", r"(?<![A-Z0-9])A[KS]IA(?:[0-9A-Z]{16}|\[masked\])[\"']?[ \t:,;/|]{1,4}[\"']?(?=[A-Za-z0-9+/]{40}(?![A-Za-z0-9+/=]))"),
         ("wandb", r"(?i)wandb[^\n]{0,100}?(?:\bkey\b|wandb\.ai)[^\n]{0,40}?(?<![0-9a-zA-Z/])(?=[0-9a-f]{40}(?![0-9a-zA-Z]))"),

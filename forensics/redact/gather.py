@@ -32,6 +32,7 @@ _USERS = _forward(
     (b"logname=", rb"logname=" + _USER + rb"(?=\s|$)"),
     (b"acct=", rb"acct=[\"']" + _USER + rb"(?=[\"'])"),
     (b"uid=", rb"uid=[0-9]{1,10}\(" + _USER + rb"\)"),
+    (b"gid=", rb"gid=[0-9]{1,10}\(" + _USER + rb"\)"),
     (b"publickey for ", rb"publickey for (?:invalid user )?" + _USER + rb"(?= from )"),
     (b"password for ", rb"password for (?:invalid user )?" + _USER + rb"(?= from )"),
     (b"pam for ", rb"pam for (?:invalid user )?" + _USER + rb"(?= from )"),
@@ -39,8 +40,8 @@ _USERS = _forward(
     (b"authenticating user ", rb"authenticating user " + _USER + rb"(?= )"),
     (b"isconnected from user ", rb"isconnected from user " + _USER + rb"(?= )"),
     (b"onnection closed by user ", rb"onnection closed by user " + _USER + rb"(?= )"),
-    (b"opened for user ", rb"opened for user " + _USER + rb"(?=[\s(.]|$)"),
-    (b"closed for user ", rb"closed for user " + _USER + rb"(?=[\s(.]|$)"),
+    (b"opened for user ", rb"opened for user " + _USER + rb"(?=[\s(]|\.?\s|\.?$)"),
+    (b"closed for user ", rb"closed for user " + _USER + rb"(?=[\s(]|\.?\s|\.?$)"),
     (b"ession ", rb"ession [\w-]{1,12} of [Uu]ser " + _USER + rb"(?=\.?\s|\.?$)"),
 )
 # the name stands before the literal
@@ -73,7 +74,7 @@ _LOGIN_USER = re.compile(rb"(?:^|(?<=[\s\[\"'\x00]))([A-Za-z_][\w.-]{0,31})$")
 _PROMPT = re.compile(rb":[^\s:]{0,200}[$#%>](?:\s|$)| [^\s\]]{1,200}\][$#%>]")
 _SSH = re.compile(rb"\b(?:ssh|scp|sftp|rsync|mosh|ssh-copy-id)[\s\"'\x00]")
 _LISTED = re.compile(rb"\n[dlbcps-][rwxsStT-]{9}[.+@]? +[0-9]+ " + _USER + rb" +(\S{1,64}) +[0-9]")
-_NAME = re.compile(rb"[a-z_][a-z0-9_-]{0,31}")
+_NAME = re.compile(rb"[a-z_][a-z0-9_.-]{0,31}")
 _ROW_WORD = re.compile(rb"\S+")
 _STEM = re.compile(rb"[A-Za-z0-9:_.\\@-]{1,255}$")
 _ROWS = 5000

@@ -133,7 +133,7 @@ def _is_secret(core: str, before: str) -> bool:
         return bool((_QUALIFIED_KEY if core == "key" else _QUALIFIED_KEYS).search(before) or before.endswith(("?", "&")))
     if core == "tokens":
         return bool(_QUALIFIED_TOKEN.search(before))
-    return not before[-1:].isalnum()
+    return not before[-1:].isalnum() or (core == "token" and bool(_QUALIFIED_TOKEN.search(before)))
 
 
 def _stays(core: str, before: str, between: str, low: str, at: int, upper: bool = False) -> bool:

@@ -20,6 +20,7 @@ _USER = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,31}")
 # endings of a host's name that say nothing of whose it is, so that box.local is the host box
 _LOCAL = "local|lan|internal|localdomain|home|intranet|corp"
 _MOST_NAMES = 4096
+_OF_CODE = frozenset({"self", "args", "config", "cfg", "kwargs", "os", "socket", "settings", "options", "opts", "str"})
 
 
 class Redaction(Word):
@@ -129,6 +130,8 @@ class Redactor:
         low = name.lower()
         if name in self._users or not _USER.fullmatch(name) or low in SYSTEM_USERS or low.startswith(("systemd-", "_")) or low.endswith("-data"):
             return
+        if low.partition(".")[0] in _OF_CODE:  # user=self.user
+            return
         self._add(name, self._users, "user")
 
     def _add_host(self, name: str) -> None:
@@ -136,6 +139,8 @@ class Redactor:
         if name in self._hosts or not _HOST.fullmatch(name) or _ADDRESS.fullmatch(name) or name.lower() in SYSTEM_HOSTS or name.endswith(".service"):
             return
         short, _, _ = name.partition(".")
+        if short in _OF_CODE:  # hostname=self.host
+            return
         if short != name and short.lower() not in SYSTEM_HOSTS and not short.isdigit():
             self._add(short, self._hosts, "host")
             self._hosts.setdefault(name, self._hosts.get(short, short))
@@ -175,8 +180,8 @@ class Redactor:
                 self._by_place = True
                 continue
             word = re.escape(name)
-            # "\n" in a printed text is no letter of the word behind it
-            pattern = rf"{word}(?:(?<![\w.-]{word})|(?<=\\[nrt]{word})){more}(?![\w-]|\.\w)"
+            # "\n" in a printed text, and the m that ends a colour, are no letters of the word behind them
+            pattern = rf"{word}(?:(?<![\w.-]{word})|(?<=\\[nrt]{word})|(?<=[0-9\[]m{word})){more}(?![\w-]|\.\w)"
             rules.append((name.encode("latin-1"), re.compile(pattern.encode("latin-1")), instead.encode()))
         return rules
 

@@ -15,6 +15,9 @@ _PRIVATE_KEY = re.compile(rf"({_BEGIN})((?:(?!-----BEGIN ).){{0,20000}}?)({_END}
 # Cut off before its end: only lines that end like a key. A message that merely names the marker must not cost the log behind it.
 _OPEN_PRIVATE_KEY = re.compile(rf"({_BEGIN})((?:\s{{0,4}}[^\n]{{0,200}}?[A-Za-z0-9+/]{{24,}}={{0,2}}[ \t\r]{{0,4}}(?=\n|$)){{1,400}})()")
 _LAST_WORD = re.compile(r"\S+(?=\s*$)")
+# One line of a key's inside, without the lines around it (a report cites lines one by one): of such a length, of three kinds of characters, alone at the end.
+_KEY_LINES = frozenset({64, 70, 76})
+_KEY_LINE = re.compile(r"(?=[a-z0-9+/]{0,75}[A-Z])(?=[A-Z0-9+/]{0,75}[a-z])(?=[A-Za-z+/]{0,75}[0-9])[A-Za-z0-9+][A-Za-z0-9+/]{63,75}")
 _URL_TOKEN = re.compile(r"(?i)(https?://)([^/\s:@'\"]{20,1024})@")
 _WEBHOOK = re.compile(r"(?i)(hooks\.slack\.com/[a-z]{1,20}/|discord(?:app)?\.com/api/webhooks/|\.webhook\.office\.com/)([a-z0-9_@/-]{8,512})")
 _BEARER = re.compile(
@@ -116,7 +119,7 @@ _WORDS = (
         "KEY ",
         'key" ',
     ),
-    *("oken ", "OKEN ", "AKIA", "ASIA"),
+    *("-key-data", "oken ", "OKEN ", "AKIA", "ASIA"),
 )
 _ROUNDS = 4
 
@@ -139,6 +142,7 @@ def secrets_in_bytes(data: bytes) -> bytes:
 def _once(text: str) -> str:
     if "PRIVATE KEY" in text:
         text = _OPEN_PRIVATE_KEY.sub(_masked_key, _PRIVATE_KEY.sub(_masked_key, text))
+    text = _without_key_line(text)
     if "//" in text:
         if "@" in text:
             text = without(text, login_spans(text))
@@ -160,6 +164,14 @@ def _once(text: str) -> str:
     if any(hint in text for hint in _SHAPE_HINTS) or _LONG_AFTER_NUMBER.search(text):
         text = _SHAPES.sub(lambda m: f"{next(g for g in m.groups() if g)}{MASK}", text)
     return text
+
+
+def _without_key_line(text: str) -> str:
+    line = text.rstrip()
+    at = max(line.rfind(" "), line.rfind("\n"), line.rfind("\t")) + 1
+    if len(line) - at not in _KEY_LINES or not _KEY_LINE.fullmatch(line, at) or line.count("/", at) > 6:
+        return text
+    return f"{line[:at]}{MASK}{text[len(line) :]}"
 
 
 def _masked_key(match: re.Match[str]) -> str:

@@ -16,10 +16,11 @@ _USERS = (
     "caddy haproxy envoy etcd docker containerd git gitlab-runner jenkins grafana prometheus node_exporter node-exporter alertmanager influxdb telegraf loki "
     "elasticsearch kibana logstash nvidia-persistenced dcgm slurm munge ubuntu debian centos fedora rocky almalinux cloud-user ec2-user azureuser opc core "
     "vagrant pi admin administrator user users username test guest anonymous none null unknown app service system default lost+found linuxbrew runner "
-    "coder jovyan conda sandbox nonroot appuser svc systemd kernel_log somebody you yourname your-user your_user me name masked"
+    "coder jovyan conda sandbox nonroot appuser svc systemd kernel_log somebody you yourname your-user your_user me name masked sudo wheel video render plugdev dialout cdrom audio "
+    "staff input netdev lpadmin sambashare ssh crontab kmem tty disk tape floppy fax voice src shadow utmp"
 )
 SYSTEM_USERS = frozenset(_USERS.split())
-_HOSTS = "localhost localhost.localdomain localhost4 localhost6 ip6-localhost ip6-loopback broadcasthost none null unknown host hostname"
+_HOSTS = "localhost localhost.localdomain localhost4 localhost6 ip6-localhost ip6-loopback broadcasthost none null unknown host hostname masked str"
 SYSTEM_HOSTS = frozenset(_HOSTS.split())
 # What parsers read, and first names and host names that are words as well; the words of the rules come to these.
 _COMMON = (
