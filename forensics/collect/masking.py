@@ -36,6 +36,11 @@ _SAID = (b"_CMDLINE=", b"_HOSTNAME=")
 _ARRAY = re.compile(rb"\[ ?[0-9]{1,3}(?:, ?[0-9]{1,3}){3,} ?\]")
 
 
+# stands between the pieces of an export while their names are looked for
+_BETWEEN = b"\n\0-\0\n"
+_Piece = tuple[bool, bytes]  # whether it is the value of a binary field, and it
+
+
 class _Lines:
     """Masks line by line and remembers which lines hold nothing. Lines that differ in digits only are one: no secret is told by its digits.
 
@@ -90,22 +95,47 @@ def copy(section: Section, to: Path, mask: Mask | None) -> None:
 
 
 def _export(data: bytes, lines: _Lines) -> Iterator[bytes]:
-    """The entries of an export, masked; those without binary fields many at once."""
-    texts: list[bytes] = []
+    """The entries of an export, masked, about a mebibyte of them at once."""
+    pieces: list[_Piece] = []
     size = 0
     for start, stop in order.export_entries(data):
-        entry = data[start:stop]
-        if b"\0" in entry:
-            yield lines.names(b"".join(texts))
-            texts, size = [], 0
-            yield _binary_entry(entry, lines)
-            continue
-        texts += [line if line.startswith(_OWN) and not line.startswith(_SAID) else lines.line(line) for line in entry.splitlines(keepends=True)]
-        size += len(entry)
+        pieces += _pieces(data[start:stop], lines)
+        size += stop - start
         if size > _BLOCK_BYTES:
-            yield lines.names(b"".join(texts))
-            texts, size = [], 0
-    yield lines.names(b"".join(texts))
+            yield _without_names(pieces, lines)
+            pieces, size = [], 0
+    yield _without_names(pieces, lines)
+
+
+def _pieces(entry: bytes, lines: _Lines) -> Iterator[_Piece]:
+    """The texts and the binary values of one entry, without their secrets."""
+    at = text_at = 0
+    while b"\0" in entry and at < len(entry):
+        stop = entry.find(b"\n", at) + 1 or len(entry)
+        line = entry[at:stop]
+        if b"=" in line or line == b"\n" or stop + 8 > len(entry):
+            at = stop
+            continue
+        size = int.from_bytes(entry[stop : stop + 8], "little")
+        yield False, _text(entry[text_at:stop], lines)
+        yield True, lines.block(entry[stop + 8 : stop + 8 + size])
+        at = text_at = stop + 8 + size
+    yield False, _text(entry[text_at:], lines)
+
+
+def _text(text: bytes, lines: _Lines) -> bytes:
+    said = (line if line.startswith(_OWN) and not line.startswith(_SAID) else lines.line(line) for line in text.splitlines(keepends=True))
+    return b"".join(said)
+
+
+def _without_names(pieces: list[_Piece], lines: _Lines) -> bytes:
+    """The pieces as an export again: the length before a binary value has to stay true."""
+    texts = [text for _, text in pieces]
+    masked = lines.names(_BETWEEN.join(texts)).split(_BETWEEN)
+    if len(masked) != len(texts):  # somebody's value holds what stands between them
+        masked = [lines.names(text) for text in texts]
+    binary = (is_binary for is_binary, _ in pieces)
+    return b"".join(len(text).to_bytes(8, "little") + text if length else text for length, text in zip(binary, masked, strict=True))
 
 
 def _blocks(path: Path) -> Iterator[bytes]:
@@ -118,20 +148,3 @@ def _blocks(path: Path) -> Iterator[bytes]:
                 yield lines + end
     if rest:
         yield rest
-
-
-def _binary_entry(entry: bytes, lines: _Lines) -> bytes:
-    """One entry of an export with binary fields: the length before a binary value has to stay true."""
-    out: list[bytes] = []
-    at = text_at = 0
-    while at < len(entry):
-        stop = entry.find(b"\n", at) + 1 or len(entry)
-        line = entry[at:stop]
-        if b"=" in line or line == b"\n" or stop + 8 > len(entry):
-            at = stop
-            continue
-        size = int.from_bytes(entry[stop : stop + 8], "little")
-        value = lines.names(lines.block(entry[stop + 8 : stop + 8 + size]))
-        out += [lines.names(lines.block(entry[text_at:at])), line, len(value).to_bytes(8, "little"), value]
-        at = text_at = stop + 8 + size
-    return b"".join([*out, lines.names(lines.block(entry[text_at:]))])

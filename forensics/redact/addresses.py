@@ -9,7 +9,7 @@ from itertools import count
 
 # Digits first, then what may not stand before them: a pattern that begins with a look-behind is tried at every byte.
 _V4 = re.compile(rb"[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}(?![0-9]|\.[0-9]|[\w+~]|-[0-9a-zA-Z])")
-_V6 = re.compile(rb"[23][0-9a-fA-F]{3}:[0-9a-fA-F:]{2,36}(?:\.[0-9]{1,3}){0,3}(?![\w:])")
+_V6 = re.compile(rb"[23][0-9a-fA-F]{3}:[0-9a-fA-F:]{2,36}(?:\.[0-9]{1,3}){0,3}(?![\w:]|\.[0-9])")
 _BEFORE = 48
 _NOT_BEFORE = re.compile(rb"(?:[\w.~+-]|[A-Za-z0-9_]/|[a-z]-)$")
 # A number of four parts is a version where something before it says so; an address where it has a port, a prefix length or a scheme.
@@ -23,7 +23,7 @@ _PLACED = re.compile(rb"(?:://|@|\b(?:from|src=|dst=|SRC=|DST=|rhost=|addr=|addr
 _MAIL = re.compile(rb"@([A-Za-z0-9][A-Za-z0-9-]{0,62}(?:\.[A-Za-z0-9][A-Za-z0-9-]{0,62}){1,6})(?![\w@-]|\.\w)")
 _LOCAL = re.compile(rb"[A-Za-z0-9._%+-]{1,64}$")
 _NO_DOMAIN = re.compile(
-    rb"(?i)(?:^|\.)(?:service|socket|timer|mount|automount|slice|scope|target|path|device|swap|invalid|example|localhost|py|so|log|txt|json|yaml|yml|conf|sh|js|ts|git"
+    rb"(?i)(?:^|\.)(?:service|socket|timer|mount|automount|slice|scope|target|path|device|swap|invalid|example|localhost|py|so|log|journal|gz|xz|zst|tar|img|deb|rpm|whl|bin|pt|gguf|onnx|html|xml|txt|json|yaml|yml|conf|sh|js|ts|git"
     rb"|[0-9][\w-]*)$|^example\.(?:com|org|net)$"
 )
 _NO_PERSON = frozenset({b"git", b"noreply", b"no-reply", b"hg", b"svn"})

@@ -76,6 +76,7 @@ _SSH = re.compile(rb"\b(?:ssh|scp|sftp|rsync|mosh|ssh-copy-id)[\s\"'\x00]")
 _LISTED = re.compile(rb"\n[dlbcps-][rwxsStT-]{9}[.+@]? +[0-9]+ " + _USER + rb" +(\S{1,64}) +[0-9]")
 _NAME = re.compile(rb"[a-z_][a-z0-9_.-]{0,31}")
 _ROW_WORD = re.compile(rb"\S+")
+_CLAIMED = re.compile(rb"nvalid user " + _USER + rb"(?= (?:from |[0-9a-fA-F]{1,4}[.:]))")
 _STEM = re.compile(rb"[A-Za-z0-9:_.\\@-]{1,255}$")
 _ROWS = 5000
 
@@ -109,6 +110,12 @@ def hosts(block: bytes) -> Iterator[Place]:
     yield from (found.span(1) for found in _COLUMN.finditer(block))
     if b"@" in block:
         yield from (host for _, host in _logins(block))
+
+
+def claimed(block: bytes) -> Iterator[bytes]:
+    """Names that somebody tried to log in by, and that no account has: words of whoever tried, "server" or "oracle" among them."""
+    if b"nvalid user " in block:
+        yield from (found[1] for found in _CLAIMED.finditer(block))
 
 
 def units(block: bytes) -> Iterable[bytes]:

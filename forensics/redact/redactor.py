@@ -42,6 +42,7 @@ class Redactor:
         self._users: dict[str, str] = {}
         self._hosts: dict[str, str] = {}
         self._unit_words: set[str] = set()
+        self._claimed: set[str] = set()
         self._rules: list[tuple[bytes, re.Pattern[bytes], bytes]] | None = None
         self._by_place = False
         self._addresses = Addresses(self._is_host)
@@ -116,6 +117,7 @@ class Redactor:
     def _learn_block(self, block: bytes) -> None:
         for stem in gather.units(block):
             self._add_unit(stem.decode("latin-1"))
+        self._claimed.update(name.decode("latin-1") for name in gather.claimed(block))
         for add, places in ((self._add_host, gather.hosts), (self._add_user, gather.users)):
             for name in dict.fromkeys(block[start:end] for start, end in places(block)):
                 add(name.decode("latin-1"))
@@ -188,7 +190,7 @@ class Redactor:
     def _is_telling(self, name: str) -> bool:
         """Whether the name means somebody wherever it stands, and is no word that a rule reads or a unit is named by."""
         low = name.lower()
-        return len(low) > 2 and low not in kept() and low not in self._unit_words and not low.isdigit()
+        return len(low) > 2 and name not in self._claimed and low not in kept() and low not in self._unit_words and not low.isdigit()
 
     def _masked_by_place(self, data: bytes) -> bytes:
         block = b"\n" + data

@@ -15,6 +15,9 @@ _PRIVATE_KEY = re.compile(rf"({_BEGIN})((?:(?!-----BEGIN ).){{0,20000}}?)({_END}
 # Cut off before its end: only lines that end like a key. A message that merely names the marker must not cost the log behind it.
 _OPEN_PRIVATE_KEY = re.compile(rf"({_BEGIN})((?:\s{{0,4}}[^\n]{{0,200}}?[A-Za-z0-9+/]{{24,}}={{0,2}}[ \t\r]{{0,4}}(?=\n|$)){{1,400}})()")
 _LAST_WORD = re.compile(r"\S+(?=\s*$)")
+# The values in a Kubernetes Secret, whatever they are called; only where the document says that it is one.
+_KUBERNETES = re.compile(r"^(?:data|stringData):[ \t]*\n(?:[ \t]+[^\n]*(?:\n|$)){1,400}", re.MULTILINE)
+_ENTRY = re.compile(r"^([ \t]+[\w.-]{1,253}:[ \t]+)(?!\[masked\][ \t]*$|\|)(\S[^\n]*)$", re.MULTILINE)
 # One line of a key's inside, without the lines around it (a report cites lines one by one): of such a length, of three kinds of characters, alone at the end.
 _KEY_LINES = frozenset({64, 70, 76})
 _KEY_LINE = re.compile(r"(?=[a-z0-9+/]{0,75}[A-Z])(?=[A-Z0-9+/]{0,75}[a-z])(?=[A-Za-z+/]{0,75}[0-9])[A-Za-z0-9+][A-Za-z0-9+/]{63,75}")
@@ -142,6 +145,8 @@ def secrets_in_bytes(data: bytes) -> bytes:
 def _once(text: str) -> str:
     if "PRIVATE KEY" in text:
         text = _OPEN_PRIVATE_KEY.sub(_masked_key, _PRIVATE_KEY.sub(_masked_key, text))
+    if "kind: Secret" in text:
+        text = _KUBERNETES.sub(_masked_values, text)
     text = _without_key_line(text)
     if "//" in text:
         if "@" in text:
@@ -164,6 +169,15 @@ def _once(text: str) -> str:
     if any(hint in text for hint in _SHAPE_HINTS) or _LONG_AFTER_NUMBER.search(text):
         text = _SHAPES.sub(lambda m: f"{next(g for g in m.groups() if g)}{MASK}", text)
     return text
+
+
+def _masked_values(match: re.Match[str]) -> str:
+    document = match.string[max(0, match.start() - 4000) : match.end() + 4000]
+    mine = match.start() - max(0, match.start() - 4000)
+    first, last = document.rfind("\n---", 0, mine), document.find("\n---", mine)
+    if "kind: Secret" not in document[max(first, 0) : last if last >= 0 else len(document)]:
+        return match[0]  # of a neighbour: a ConfigMap
+    return _ENTRY.sub(lambda m: f"{m[1]}{MASK}", match[0])
 
 
 def _without_key_line(text: str) -> str:

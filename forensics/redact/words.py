@@ -30,7 +30,9 @@ _COMMON = (
     "computer desktop laptop workstation rig dgx hgx info warn warning error err debug trace fatal notice crit alert emerg out in to from for by at on off of the and "
     "will mark may art bill grant max rank drew chance major guy rich hope faith grace joy ray rob pat sandy april june august dean page case chase lance miles wade "
     "ward dale glen cliff forest heath brook rose ivy iris jack sun kit don sue gene frank victor sterling hunter mason cooper parker taylor carter porter archer "
-    "fisher baker cook smith king young long short white black brown green gray stone field hill rush core prime star moon mars venus apollo zeus atlas titan"
+    "fisher baker cook smith king young long short white black brown green gray stone field hill rush core prime star moon mars venus apollo zeus atlas titan "
+    "active inactive loaded failed process duration tasks memory cgroup status invocation triggers docs entries reboot boot activating exited killed dumped signal "
+    "result code pid uid started stopped starting stopping stopped scheduled job restart counter succeeded finished reached target slice scope session"
 )
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_-]+")
 _SAMPLES = re.compile(r"( *)(?:- )?samples:")

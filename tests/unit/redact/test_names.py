@@ -39,7 +39,7 @@ SURVIVES = [
     "Mozilla/5.0 Chrome/120.0.0.0 Safari/537.36 /usr/local/cuda-12.4.1.2/lib64",
     "127.0.0.1 10.1.2.3 172.16.0.9 192.168.1.1 169.254.1.1 100.64.0.20 0.0.0.0 255.255.255.0 192.0.2.10 203.0.113.4 224.0.0.1",
     "::1 fe80::1 fd00::1 [::]:30000 2001:db8::5 std::vector<c10::Error> 10:15:51 0000:41:00.0 aa:bb:cc:dd:ee:ff 2026:10:15:51",
-    "git@github.com:o/r.git reg:5000/img@sha256:abc pkg@1.2.3 noreply@example.com unit@host.service user@h",
+    "git@github.com:o/r.git system@000661701d8c856b-e84177c67e656262.journal reg:5000/img@sha256:abc pkg@1.2.3 noreply@example.com unit@host.service user@h",
     "96.00.61.00.01 1.2.3.4.5 1.2.3 300.1.2.3 1.2.3.04",
     "the llm node is up, node: 3, nodes, llm",
     "gen throughput (token/s): 41.20, load average: 0.10 0.20 0.30",
@@ -110,6 +110,11 @@ def test_a_host_is_known_by_the_place_of_the_name(tmp_path: Path, line: str, nam
     text = line.replace("X", name) + "\n"
     mapped = redact.Redactor.for_capture(captured(tmp_path, text, host=None)).text(text)
     assert mapped.replace("user-1", "ann") == line.replace("X", "host-1") + "\n"
+
+
+def test_a_name_that_no_account_has_is_mapped_where_it_was_tried_and_nowhere_else(tmp_path: Path) -> None:
+    text = "Invalid user oracle from 10.0.0.1 port 9\nTraceback of oracle\n"
+    assert redact.Redactor.for_capture(captured(tmp_path, text)).text(text) == text.replace("user oracle", "user user-1")
 
 
 def test_the_rules_words_are_never_taken_for_names_in_running_text() -> None:

@@ -248,6 +248,11 @@ def test_a_flag_and_its_value_in_two_lines_are_known_as_one() -> None:
         assert redact.secrets(text) == text.replace("k1x", redact.MASK)
 
 
+def test_the_values_of_a_kubernetes_secret_are_masked_and_those_of_a_config_map_are_not() -> None:
+    text = "kind: Secret\nmetadata:\n  name: x\ndata:\n  user: YW5u\n  db: czNjcjN0\n---\nkind: ConfigMap\ndata:\n  user: ann\n  size: '3'\n"
+    assert redact.secrets(text) == text.replace("YW5u", redact.MASK).replace("czNjcjN0", redact.MASK)
+
+
 def test_a_coloured_name_and_value_are_masked_between_their_colours() -> None:
     assert redact.secrets("\x1b[36mapi_key\x1b[0m=\x1b[35mk1x\x1b[0m port=1") == f"\x1b[36mapi_key\x1b[0m=\x1b[35m{redact.MASK}\x1b[0m port=1"
 
