@@ -14,6 +14,7 @@ from forensics.redact import Redactor
 Mask = Callable[[bytes], bytes]
 
 _BLOCK_BYTES = 1 << 20
+_EXPORT_BYTES = 4 << 20
 _MOST_KNOWN = 20000
 _ZEROS = bytes(b"0"[0] if chr(n).isdigit() and n < 128 else n for n in range(256))
 # What journald writes itself; the rest of an entry is what a process says, or was started with.
@@ -85,26 +86,26 @@ def copy(section: Section, to: Path, mask: Mask | None) -> None:
         return
     lines = _Lines(mask)
     with to.open("wb") as out:
-        if section.part is PartKind.JOURNAL_EXPORT:
-            data = section.path.read_bytes()  # of a size that was bounded when it was asked for
-            for block in _export(data, lines):
+        if section.part is PartKind.JOURNAL_EXPORT or (section.part is None and section.head(4096).lstrip(b"\n").startswith(b"__CURSOR=")):
+            for block in _export(section, lines):
                 out.write(block)
             return
         for block in _blocks(section.path):
             out.write(lines.names(lines.block(block)))
 
 
-def _export(data: bytes, lines: _Lines) -> Iterator[bytes]:
-    """The entries of an export, masked, about a mebibyte of them at once."""
-    pieces: list[_Piece] = []
-    size = 0
-    for start, stop in order.export_entries(data):
-        pieces += _pieces(data[start:stop], lines)
-        size += stop - start
-        if size > _BLOCK_BYTES:
-            yield _without_names(pieces, lines)
-            pieces, size = [], 0
-    yield _without_names(pieces, lines)
+def _export(section: Section, lines: _Lines) -> Iterator[bytes]:
+    """The entries of an export, masked, some mebibytes of them at once; what is no whole entry at its end as text."""
+    rest = b""
+    for piece in section.chunks(_EXPORT_BYTES):
+        data, done = rest + piece, 0
+        pieces: list[_Piece] = []
+        for start, stop in order.export_entries(data):
+            pieces += [(False, data[done:start]), *_pieces(data[start:stop], lines)]
+            done = stop
+        yield _without_names(pieces, lines)
+        rest = data[done:]
+    yield lines.names(lines.block(rest))
 
 
 def _pieces(entry: bytes, lines: _Lines) -> Iterator[_Piece]:

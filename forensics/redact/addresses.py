@@ -24,7 +24,7 @@ _MAIL = re.compile(rb"@([A-Za-z0-9][A-Za-z0-9-]{0,62}(?:\.[A-Za-z0-9][A-Za-z0-9-
 _LOCAL = re.compile(rb"[A-Za-z0-9._%+-]{1,64}$")
 _NO_DOMAIN = re.compile(
     rb"(?i)(?:^|\.)(?:service|socket|timer|mount|automount|slice|scope|target|path|device|swap|invalid|example|localhost|py|so|log|journal|gz|xz|zst|tar|img|deb|rpm|whl|bin|pt|gguf|onnx|html|xml|txt|json|yaml|yml|conf|sh|js|ts|git"
-    rb"|[0-9][\w-]*)$|^example\.(?:com|org|net)$"
+    rb"|[0-9][\w-]*)$|^lists\.|^example\.(?:com|org|net)$"
 )
 _NO_PERSON = frozenset({b"git", b"noreply", b"no-reply", b"hg", b"svn"})
 

@@ -159,6 +159,21 @@ def test_the_lengths_of_binary_fields_stay_true(tmp_path: Path) -> None:
     assert len(list(order.export_entries(data))) == 2
 
 
+def test_an_export_that_somebody_saved_is_known_by_its_content_and_keeps_its_lines(tmp_path: Path) -> None:
+    value = b"\x1b[1mzeus7\n" * 3
+    entry = b"__CURSOR=s=1;i=1\n_HOSTNAME=zeus7\nMESSAGE\n" + len(value).to_bytes(8, "little") + value + b"\n\n"
+    data = entry * 60_000 + b"\n\n" + entry + b"__CURSOR=s=2\nMESSAGE=cut off zeus7"  # more than is read at once, with a gap, and cut off
+    capture = captured(tmp_path, data, host=None)
+    collect.save(capture, tmp_path / "saved", mask=redact.Redactor.for_capture(capture))
+    masked = next((tmp_path / "saved").glob("00-*")).read_bytes()
+    assert b"zeus7" not in masked
+    assert len(list(order.export_entries(masked))) == len(list(order.export_entries(data))) > 60_000
+    assert masked.count(b"\n") == data.count(b"\n")
+    assert masked.endswith(b"MESSAGE=cut off host-1")
+    collect.save(capture, tmp_path / "raw", mask=redact.secrets_in_bytes)
+    assert next((tmp_path / "raw").glob("00-*")).read_bytes() == data
+
+
 def test_a_message_in_bytes_is_masked_in_bytes(tmp_path: Path) -> None:
     line = json.dumps({"_HOSTNAME": "zeus7", "MESSAGE": list(b"\x1b[1mzeus7 HF_TOKEN=hf_abcdefghijklmnopqrstuvwxyz0123")}) + "\n"
     capture = captured(tmp_path, line, host=None)
