@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -28,6 +29,7 @@ from forensics.model import (
     TargetKind,
     UnitState,
 )
+from forensics.redact.redactor import Redaction, Redactor, mask_for
 
 if TYPE_CHECKING:
     from forensics.collect.packing import Bundle
@@ -47,6 +49,7 @@ def diagnose(
     bench: Sequence[Path | str] = (),
     bench_window: tuple[float, float] | None = None,
     save: Path | None = None,
+    redaction: Redaction | str | None = None,
     ssh_config: Path | None = None,
     sudo: bool = False,
     limits: Limits | None = None,
@@ -58,14 +61,19 @@ def diagnose(
     ``since`` is epoch seconds or what a person types ("-2h"). ``bench_window`` says when (first and last error, epoch seconds of this machine) the
     output in ``bench`` was written, where its lines have no times of their own. ``sudo``: see ``collect.open_target``. Raises TargetError where
     nothing could be seen at all.
+
+    ``redaction`` is for what leaves the program. None: names are taken out of what is saved, and stay in the diagnoses; ``all``: out of both; else they stay in
+    both. Secrets in a diagnosis are left to whoever writes it (``report`` masks them unless told otherwise).
     """
     from forensics import collect, ruleset
 
     say = progress or (lambda text: None)
+    redaction = Redaction(redaction) if redaction else None
     words = [target_words] if isinstance(target_words, str) else list(target_words)
     after = clock.parse_typed(since, now=time.time()) if isinstance(since, str) else since
     targets = collect.parse_targets(words)
     loading = cache(ruleset.load)
+    redactor, turn = Redactor(), threading.Lock()  # one for all: what is host-1 in one answer is so in the next
     if save is not None:
         check_place(save, several=len(targets) > 1)
 
@@ -74,19 +82,30 @@ def diagnose(
         with collect.open_target(target, since=after, limits=limits, run=run, ssh_config=ssh_config, sudo=sudo, progress=say) as session:
             rules = loading()  # while the connection is made
             captures = [with_bench(c, bench, window=bench_window) for c in look(session, rules, unit=unit, since=after, progress=say)]
+            if redaction is Redaction.ALL or (save is not None and redaction is None):
+                say(f"{target.name}: gathering names")
+                with turn:
+                    for capture in captures:
+                        redactor.learn(capture)
             if save is not None:
-                collect.packing.write(captures, save if len(targets) == 1 else save / re.sub(r"[^\w.@-]+", "_", target.name))
+                with turn:
+                    where = save if len(targets) == 1 else save / re.sub(r"[^\w.@-]+", "_", redactor.name(target.name))
+                    collect.packing.write(captures, where, mask=mask_for(redaction or Redaction.ALL, redactor))
             say(f"{target.name}: reasoning")
             found = [diagnose_capture(c, rules, unit=unit) for c in captures]
             session.discard()
         return found
 
+    found: list[Diagnosis] = []
     if len(targets) == 1:
-        return one(targets[0], collect.start_process)
-    loading()  # once, before there are threads
-    answers = collect.side_by_side(targets, one)
-    # what could not be looked at is said; the others are still worth their answers
-    return [d for target, got in zip(targets, answers, strict=True) for d in ([unseen(target.name, got)] if isinstance(got, TargetError) else got)]
+        found = one(targets[0], collect.start_process)
+    else:
+        loading()  # once, before there are threads
+        for target, got in zip(targets, collect.side_by_side(targets, one), strict=True):
+            if isinstance(got, TargetError):  # said; the others are still worth their answers
+                redactor.learn_target(target)
+            found += [unseen(target.name, got)] if isinstance(got, TargetError) else got
+    return [without_names(d, redactor) for d in found] if redaction is Redaction.ALL else found
 
 
 def collect_bundle(
@@ -96,7 +115,7 @@ def collect_bundle(
     unit: str | None = None,
     since: str | float | None = None,
     bench: Sequence[Path | str] = (),
-    redact: bool = True,
+    redaction: Redaction | str = Redaction.ALL,
     force: bool = False,
     ssh_config: Path | None = None,
     sudo: bool = False,
@@ -107,14 +126,14 @@ def collect_bundle(
 
     ``output`` is a folder, a file by its suffix (``.tar.zst``, ``.tar.gz``, ``.tar.xz``, ``.tar``), a binary stream (gets ``.tar.zst``), or None: a name made of host,
     unit and time, in the current directory. Of several targets it is the folder for their bundles, and one that cannot be looked at is an entry with an ``error``.
-    ``redact`` masks secrets. Raises UsageError where something is there already, unless ``force``; TargetError where nothing could be had.
+    ``redaction``: what is taken out of it, secrets and names where nothing is said. Raises UsageError where something is there already, unless ``force``; TargetError where nothing could be had.
     """
     from forensics import collect, ruleset
 
     say = progress or (lambda text: None)
     after = clock.parse_typed(since, now=time.time()) if isinstance(since, str) else since
     targets = collect.parse_targets([target_words] if isinstance(target_words, str) else list(target_words))
-    several = len(targets) > 1
+    several, wanted = len(targets) > 1, Redaction(redaction)
     if isinstance(output, Path):
         check_place(output, several=several, force=force)
     elif output is not None and several:
@@ -126,7 +145,8 @@ def collect_bundle(
         with collect.open_target(target, since=after, limits=limits, run=run, ssh_config=ssh_config, sudo=sudo, progress=say) as session:
             captures = [with_bench(c, bench) for c in look(session, loading(), unit=unit, since=after, progress=say)]
             say(f"{target.name}: saving")
-            made = collect.packing.keep(captures, target.name, output, several=several, redact=redact, force=force)
+            mask = mask_for(wanted, Redactor.for_capture(*captures) if wanted is Redaction.ALL else Redactor())
+            made = collect.packing.keep(captures, target.name, output, several=several, mask=mask, force=force)
             session.discard()
         return made
 
@@ -146,6 +166,14 @@ def check_place(where: Path, *, several: bool, force: bool = False) -> None:
         collect.packing.check(where, force=force)
     elif archive.suffix_of(where) or (where.exists() and not where.is_dir()):
         raise UsageError("several targets cannot go to one file", at=str(where), hint="name a folder: each gets a bundle in it")
+
+
+def without_names(diagnosis: Diagnosis, redactor: Redactor) -> Diagnosis:
+    """The diagnosis as it may be shown to anybody: users, hosts and addresses are called what they are called in the bundle."""
+    from forensics.report import cite
+
+    target, host = redactor.name(diagnosis.target), redactor.name(diagnosis.host) if diagnosis.host else diagnosis.host
+    return replace(cite.washed(diagnosis, redactor.text), target=target, host=host)
 
 
 def unseen(name: str, error: TargetError) -> Diagnosis:

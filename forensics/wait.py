@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from forensics import api
 from forensics.errors import TargetError
 from forensics.model import Diagnosis, Health, Pick, Section
+from forensics.redact import Redaction, Redactor
 
 if TYPE_CHECKING:
     from forensics.collect import Question, Session
@@ -27,6 +28,7 @@ def wait_until_ready(
     unit: str | None = None,
     limit_s: float = 1800.0,
     every_s: float = EVERY_S,
+    redaction: Redaction | str | None = None,
     ssh_config: Path | None = None,
     sudo: bool = False,
     progress: Callable[[str], None] | None = None,
@@ -50,17 +52,21 @@ def wait_until_ready(
         first, pick, questions = _prepared(session, rules, unit) if session.live else ([], None, ())
         while True:
             rest = session.ask([q for q in questions if q.name in ENOUGH or q.name.startswith("health")])
-            found = api.diagnose_capture(collect.capture_from(session, [*first, *rest], pick=pick), rules)
+            capture = collect.capture_from(session, [*first, *rest], pick=pick)
+            found = api.diagnose_capture(capture, rules)
             left = limit_s - (clock() - began)
             if found.health in OVER or left <= 0:
                 break
             say(found.headline)
             sleep(min(every_s, max(left, 0.0)))
         if found.health is not Health.HEALTHY and session.live:
-            whole = collect.capture_from(session, [*first, *session.ask(questions)], pick=pick)
-            found = api.diagnose_capture(whole, rules)
+            capture = collect.capture_from(session, [*first, *session.ask(questions)], pick=pick)
+            found = api.diagnose_capture(capture, rules)
+        found = replace(found, target=place.name)
+        if redaction == Redaction.ALL:
+            found = api.without_names(found, Redactor.for_capture(capture))
         session.discard()
-    return replace(found, target=place.name)
+    return found
 
 
 def _prepared(session: Session, rules: RuleSet, unit: str | None) -> tuple[list[Section], Pick, Sequence[Question]]:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 EPILOG = """\
 \b
-A bundle holds the answers as they came, and a manifest; secrets in them are
-masked. "ddforensics diagnose BUNDLE" says what it would have of the host.
+A bundle holds the answers as they came, and a manifest; secrets are masked in
+it, and names of users, hosts and public addresses replaced. "ddforensics diagnose BUNDLE" says what it would have of the host.
 
 \b
 Examples:
@@ -51,7 +51,7 @@ Exit codes:
     help="Output of the benchmark or client that failed: kept beside it. May be repeated.",
 )  # fmt: skip
 @click.option("--force", is_flag=True, help="Replace a bundle that is there already.")
-@click.option("--no-redact", is_flag=True, help="Keep secrets as they are. Default: tokens, keys and passwords are masked.")
+@screen.redact_bundle_option
 @click.option(
     "--sudo", is_flag=True, help="On the host, read with sudo -n what root may see; where that is refused it is said, and the rest is kept."
 )
@@ -65,7 +65,7 @@ def command(
     since: str | None,
     benches: tuple[Path, ...],
     force: bool,
-    no_redact: bool,
+    redaction: str,
     sudo: bool,
     show_script: bool,
     ssh_config: Path | None,
@@ -90,7 +90,7 @@ def command(
                 unit=unit,
                 since=since,
                 bench=benches,
-                redact=not no_redact,
+                redaction=redaction,
                 force=force,
                 ssh_config=ssh_config,
                 sudo=sudo,

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from forensics import redact
 from forensics.cli import screen
 from forensics.cli.pipeline import pipeline
 from forensics.cli.samples import expect_no_missing_sample, hinting_at_sample
@@ -77,6 +78,7 @@ Exit codes (several targets: the worst, in the order 3 5 1 4 0):
     "--sudo", is_flag=True, help="On the host, read with sudo -n what root may see; where that is refused it is said, and the rest is read."
 )
 @click.option("--show-script", is_flag=True, help="Print what would run on a host, and look at nothing.")
+@screen.redact_option
 @click.option("-F", "--ssh-config", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="As ssh -F.")
 @click.option("--color", type=click.Choice(("auto", "always", "never")), default="auto", help="Default: on a terminal, unless NO_COLOR is set.")
 @click.option("--width", type=click.IntRange(min=60), metavar="N", help="Columns of the text. Default: the terminal's.")
@@ -93,6 +95,7 @@ def command(
     save: Path | None,
     sudo: bool,
     show_script: bool,
+    redaction: str | None,
     ssh_config: Path | None,
     color: str,
     width: int | None,
@@ -112,12 +115,15 @@ def command(
     api = pipeline(ctx)
     try:
         with screen.Progress(sys.stderr, lines=verbose) as progress:
-            found = api.diagnose(targets, unit=unit, since=since, bench=benches, save=save, ssh_config=ssh_config, sudo=sudo, progress=progress)
+            how = screen.redacting(redaction)
+            found = api.diagnose(
+                targets, unit=unit, since=since, bench=benches, save=save, ssh_config=ssh_config, sudo=sudo, progress=progress, **how
+            )
     except TargetError as error:
         raise hinting_at_sample(error, targets) from error
     colored = screen.color(color, sys.stdout) and output is None
     columns = screen.width(width, sys.stdout)
-    screen.write(rendered(found, form, width=columns, color=colored, verbose=verbose), output)
+    screen.write(rendered(found, form, width=columns, color=colored, verbose=verbose, mask=screen.mask_of(redaction)), output)
     if output and sys.stderr.isatty():
         for diagnosis in found:
             click.echo(f"{output}: {diagnosis.headline}", err=True)
@@ -132,19 +138,21 @@ def form_of(file: Path | None) -> str:
     return SUFFIXES.get(suffix, "text")
 
 
-def rendered(found: Sequence[Diagnosis], form: str, *, width: int, color: bool, verbose: bool = False) -> str:
+def rendered(
+    found: Sequence[Diagnosis], form: str, *, width: int, color: bool, verbose: bool = False, mask: Callable[[str], str] = redact.secrets
+) -> str:
     """All diagnoses in one of ``FORMATS``: JSON one a line, text and Markdown with a rule between."""
     if form == "json":
         from forensics.report import json
 
-        return "".join(json.render(d) + "\n" for d in found)
+        return "".join(json.render(d, mask=mask) + "\n" for d in found)
     if form == "markdown":
         from forensics.report import markdown
 
-        return "\n---\n\n".join(markdown.render(d) for d in found)
+        return "\n---\n\n".join(markdown.render(d, mask=mask) for d in found)
     from forensics.report import text
 
     seen = Counter(d.target for d in found)
-    blocks = [text.render(d, width=width, color=color, verbose=verbose, brief=seen[d.target] > 1 and not verbose) for d in found]
-    lists = {d.target: text.worth_a_look(d, width=width, color=color) for d in found if seen[d.target] > 1}
+    blocks = [text.render(d, width=width, color=color, verbose=verbose, brief=seen[d.target] > 1 and not verbose, mask=mask) for d in found]
+    lists = {d.target: text.worth_a_look(d, width=width, color=color, mask=mask) for d in found if seen[d.target] > 1}
     return f"\n{'─' * width}\n\n".join([*blocks, *filter(None, lists.values())])

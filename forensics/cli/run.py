@@ -36,24 +36,38 @@ Examples:
 @click.option("--unit", metavar="UNIT", help="The systemd unit of the server.")
 @click.option("--report", "file", type=click.Path(dir_okay=False, path_type=Path), help="Write the diagnosis there: .md, .json, else text.")
 @click.option("--sudo", is_flag=True, help="On the host, read with sudo -n what root may see; where that is refused it is said.")
+@screen.redact_option
 @click.option("-F", "--ssh-config", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="As ssh -F.")
 @click.argument("argv", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND…")
 @click.pass_context
-def command(ctx: click.Context, host: str, unit: str | None, file: Path | None, sudo: bool, ssh_config: Path | None, argv: tuple[str, ...]) -> None:
+def command(
+    ctx: click.Context,
+    host: str,
+    unit: str | None,
+    file: Path | None,
+    redaction: str | None,
+    sudo: bool,
+    ssh_config: Path | None,
+    argv: tuple[str, ...],
+) -> None:
     """Run a benchmark untouched; when it fails, say why the server did not answer."""
     from forensics import run
 
-    form = form_of(file)
+    form, mask = form_of(file), screen.mask_of(redaction)
 
     def diagnose(targets: Sequence[str], **how: Any) -> Sequence[Diagnosis]:
-        return pipeline(ctx).diagnose(targets, **how)  # imported only now: a benchmark that succeeds does not wait for it
+        return pipeline(ctx).diagnose(
+            targets, **how, **screen.redacting(redaction)
+        )  # imported only now: a benchmark that succeeds does not wait for it
 
     def report(found: Sequence[Diagnosis]) -> None:
         if file is None:
             click.echo(err=True)  # the command's own output ends above
-            click.echo(rendered(found, "text", width=screen.width(None, sys.stderr), color=screen.color("auto", sys.stderr)), err=True, nl=False)
+            click.echo(
+                rendered(found, "text", width=screen.width(None, sys.stderr), color=screen.color("auto", sys.stderr), mask=mask), err=True, nl=False
+            )
             return
-        screen.write(rendered(found, form, width=screen.width(None, sys.stderr), color=False), file)
+        screen.write(rendered(found, form, width=screen.width(None, sys.stderr), color=False, mask=mask), file)
         for diagnosis in found:
             _say(f"{diagnosis.headline} (see {file})")
 

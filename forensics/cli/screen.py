@@ -10,7 +10,9 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import TextIO
+from typing import Any, TextIO
+
+import click
 
 from forensics import redact
 from forensics.cli.streams import let_go_of_stdout
@@ -70,6 +72,34 @@ class Progress(AbstractContextManager["Progress"]):
         with suppress(OSError):  # nobody can read it: the work goes on
             self._stream.write(text)
             self._stream.flush()
+
+
+redact_option = click.option(
+    "--redact",
+    "redaction",
+    type=click.Choice(("secrets", "all", "none")),
+    help="What is masked: keys, tokens and passwords; also users, hosts and public addresses (all); nothing. Default: secrets in what is shown, all in what is saved.",
+)
+
+
+redact_bundle_option = click.option(
+    "--redact",
+    "redaction",
+    type=click.Choice(("all", "secrets", "none")),
+    default="all",
+    show_default=True,
+    help="What is taken out: secrets, and names of users and hosts, e-mail and public addresses by a map that is the same in all of it; only secrets; nothing.",
+)
+
+
+def redacting(redaction: str | None) -> dict[str, Any]:
+    """What the pipeline is told of ``--redact``: nothing where it was not given."""
+    return {"redaction": redact.Redaction(redaction)} if redaction else {}
+
+
+def mask_of(redaction: str | None) -> Callable[[str], str]:
+    """What every text of a report goes through."""
+    return str if redaction == "none" else redact.secrets
 
 
 def harmless(text: str) -> str:

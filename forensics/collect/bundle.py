@@ -19,7 +19,7 @@ from forensics.collect.masking import Mask
 from forensics.collect.targets import MANIFEST
 from forensics.errors import BundleError, ForensicsError, UsageError
 from forensics.model import Capture, Coverage, PartKind, Pick, Problem, Section, Target, TargetKind
-from forensics.redact import secrets_in_bytes
+from forensics.redact import Redactor, secrets_in_bytes
 
 SCHEMA = "ddforensics/capture/1"
 SEVERAL = "ddforensics/captures/1"  # the manifest of a folder of captures: one host, several units
@@ -35,7 +35,7 @@ _MOST = 1 << 62
 def save(capture: Capture, folder: Path, *, mask: Mask | None = secrets_in_bytes) -> None:
     """Write a capture to a new (or empty) folder that only this account can read.
 
-    ``mask`` takes the secrets out of text; None keeps the answers byte for byte.
+    ``mask`` takes the secrets out of text, a ``Redactor`` names as well; None keeps the answers byte for byte.
     """
     try:
         _save(capture, folder, mask)
@@ -50,25 +50,27 @@ def _save(capture: Capture, folder: Path, mask: Mask | None) -> None:
     folder.chmod(0o700)
     rows = []
     for number, section in enumerate(capture.sections):
-        file = f"{number:02d}-{_ODD.sub('_', section.name).strip('.') or 'section'}"[:80]
+        name = _masked(section.name, mask)
+        file = f"{number:02d}-{_ODD.sub('_', name).strip('.') or 'section'}"[:80]
         masking.copy(section, folder / file, mask)
         status = section.path.stat()
         os.utime(folder / file, (status.st_atime, status.st_mtime))  # stamps without a year lean on it
         rows.append({
-            "name": section.name, "file": file, "argv": _masked(section.argv, mask), "exit_code": section.exit_code, "took_s": section.took_s,
+            "name": name, "file": file, "argv": _masked(section.argv, mask), "exit_code": section.exit_code, "took_s": section.took_s,
             "cut": section.cut, "coverage": str(section.coverage), "stderr": _masked(section.stderr, mask),
             "part": str(section.part) if section.part else None, "hint": str(section.hint) if section.hint else None,
             "bytes": (folder / file).stat().st_size,
         })  # fmt: skip
     manifest = {
         "schema": SCHEMA,
-        "target": {"kind": str(capture.target.kind), "name": capture.target.name, "host": capture.target.host},
-        "host": capture.host, "at": capture.at, "offset_s": capture.offset_s, "took_s": capture.took_s,
+        "redacted": "all" if isinstance(mask, Redactor) else "secrets" if mask else "none",
+        "target": {"kind": str(capture.target.kind), "name": _named(capture.target.name, mask), "host": _named(capture.target.host, mask)},
+        "host": _named(capture.host, mask), "at": capture.at, "offset_s": capture.offset_s, "took_s": capture.took_s,
         "pick": {
-            "asked": capture.pick.asked, "unit": capture.pick.unit, "how": capture.pick.how, "why": capture.pick.why,
+            "asked": _named(capture.pick.asked, mask), "unit": capture.pick.unit, "how": capture.pick.how, "why": _masked(capture.pick.why, mask),
             "distance": capture.pick.distance, "candidates": list(capture.pick.candidates),
         },
-        "problems": [{"source": p.source, "line": p.line, "text": _masked(p.text, mask)} for p in capture.problems],
+        "problems": [{"source": _masked(p.source, mask), "line": p.line, "text": _masked(p.text, mask)} for p in capture.problems],
         "bench_window": list(capture.bench_window) if capture.bench_window else None,
         "sections": rows,
     }  # fmt: skip
@@ -284,6 +286,13 @@ def _own_name(name: str, at: str) -> str:
 
 def _masked(text: str, mask: Mask | None) -> str:
     return mask(text.encode()).decode("utf-8", "replace") if mask else text
+
+
+def _named(text: str | None, mask: Mask | None) -> str | None:
+    """A text that may be a host's name as a whole."""
+    if text is None:
+        return None
+    return _masked(mask.name(text) if isinstance(mask, Redactor) else text, mask)
 
 
 def _text(value: object) -> str:

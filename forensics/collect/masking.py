@@ -1,28 +1,57 @@
-"""Copy an answer with its secrets masked. Changes no byte of what holds none, and never the original."""
+"""Copy an answer with its secrets masked, and its names where that is wanted. Changes no byte of what holds none, and never the original."""
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from forensics.collect import order
 from forensics.model import PartKind, Section
+from forensics.redact import Redactor
 
 Mask = Callable[[bytes], bytes]
 
 _BLOCK_BYTES = 1 << 20
+_EXPORT_BYTES = 4 << 20
 _MOST_KNOWN = 20000
 _ZEROS = bytes(b"0"[0] if chr(n).isdigit() and n < 128 else n for n in range(256))
-# What a process says or was started with; the rest of an entry is written by journald itself.
-_FREE_TEXT = (b"MESSAGE=", b"COMMAND=", b"_CMDLINE=", b"COREDUMP_CMDLINE=", b"COREDUMP_ENVIRON=")
+# What journald writes itself; the rest of an entry is what a process says, or was started with.
+_OWN = (
+    b"_",
+    b"PRIORITY=",
+    b"SYSLOG_",
+    b"MESSAGE_ID=",
+    b"UNIT=",
+    b"INVOCATION_ID=",
+    b"JOB_",
+    b"CODE_",
+    b"TID=",
+    b"N_RESTARTS=",
+    b"CPU_USAGE_NSEC=",
+    b"MEMORY_PEAK=",
+)
+_SAID = (b"_CMDLINE=", b"_HOSTNAME=")
+# a message that is no text, in journalctl's JSON
+_ARRAY = re.compile(rb"\[ ?[0-9]{1,3}(?:, ?[0-9]{1,3}){3,} ?\]")
+
+
+# stands between the pieces of an export while their names are looked for
+_BETWEEN = b"\n\0-\0\n"
+_Piece = tuple[bool, bytes]  # whether it is the value of a binary field, and it
 
 
 class _Lines:
-    """Masks line by line and remembers which lines hold nothing. Lines that differ in digits only are one: no rule tells digits apart."""
+    """Masks line by line and remembers which lines hold nothing. Lines that differ in digits only are one: no secret is told by its digits.
+
+    Names are (``user1``, ``user2``), so they are not taken out here but of whole blocks.
+    """
 
     def __init__(self, mask: Mask) -> None:
-        self._mask = mask
+        self._whole = mask
+        self._mask = mask.secrets if isinstance(mask, Redactor) else mask
+        self.names: Mask = mask.names if isinstance(mask, Redactor) else lambda data: data
         self._harmless: set[bytes] = set()
 
     def line(self, line: bytes) -> bytes:
@@ -35,9 +64,19 @@ class _Lines:
         return masked
 
     def block(self, block: bytes) -> bytes:
-        if b"PRIVATE KEY" in block:  # the one secret that is longer than its line
+        """Whole lines, without their secrets."""
+        if b"PRIVATE KEY" in block or b"kind: Secret" in block:  # the secrets that are longer than their line
             return self._mask(block)
+        if b'"MESSAGE"' in block:
+            block = _ARRAY.sub(self._array, block)
         return b"".join(map(self.line, block.splitlines(keepends=True)))
+
+    def _array(self, found: re.Match[bytes]) -> bytes:
+        numbers = [int(number) for number in re.findall(rb"[0-9]+", found[0])]
+        if max(numbers) > 0xFF:
+            return found[0]
+        masked = self._whole(bytes(numbers))
+        return found[0] if masked == bytes(numbers) else b"[" + b",".join(b"%d" % byte for byte in masked) + b"]"
 
 
 def copy(section: Section, to: Path, mask: Mask | None) -> None:
@@ -47,13 +86,57 @@ def copy(section: Section, to: Path, mask: Mask | None) -> None:
         return
     lines = _Lines(mask)
     with to.open("wb") as out:
-        if section.part is PartKind.JOURNAL_EXPORT:
-            data = section.path.read_bytes()  # of a size that was bounded when it was asked for
-            for start, stop in order.export_entries(data):
-                out.write(_entry(data[start:stop], lines))
+        if section.part is PartKind.JOURNAL_EXPORT or (section.part is None and section.head(4096).lstrip(b"\n").startswith(b"__CURSOR=")):
+            for block in _export(section, lines):
+                out.write(block)
             return
         for block in _blocks(section.path):
-            out.write(lines.block(block))
+            out.write(lines.names(lines.block(block)))
+
+
+def _export(section: Section, lines: _Lines) -> Iterator[bytes]:
+    """The entries of an export, masked, some mebibytes of them at once; what is no whole entry at its end as text."""
+    rest = b""
+    for piece in section.chunks(_EXPORT_BYTES):
+        data, done = rest + piece, 0
+        pieces: list[_Piece] = []
+        for start, stop in order.export_entries(data):
+            pieces += [(False, data[done:start]), *_pieces(data[start:stop], lines)]
+            done = stop
+        yield _without_names(pieces, lines)
+        rest = data[done:]
+    yield lines.names(lines.block(rest))
+
+
+def _pieces(entry: bytes, lines: _Lines) -> Iterator[_Piece]:
+    """The texts and the binary values of one entry, without their secrets."""
+    at = text_at = 0
+    while b"\0" in entry and at < len(entry):
+        stop = entry.find(b"\n", at) + 1 or len(entry)
+        line = entry[at:stop]
+        if b"=" in line or line == b"\n" or stop + 8 > len(entry):
+            at = stop
+            continue
+        size = int.from_bytes(entry[stop : stop + 8], "little")
+        yield False, _text(entry[text_at:stop], lines)
+        yield True, lines.block(entry[stop + 8 : stop + 8 + size])
+        at = text_at = stop + 8 + size
+    yield False, _text(entry[text_at:], lines)
+
+
+def _text(text: bytes, lines: _Lines) -> bytes:
+    said = (line if line.startswith(_OWN) and not line.startswith(_SAID) else lines.line(line) for line in text.splitlines(keepends=True))
+    return b"".join(said)
+
+
+def _without_names(pieces: list[_Piece], lines: _Lines) -> bytes:
+    """The pieces as an export again: the length before a binary value has to stay true."""
+    texts = [text for _, text in pieces]
+    masked = lines.names(_BETWEEN.join(texts)).split(_BETWEEN)
+    if len(masked) != len(texts):  # somebody's value holds what stands between them
+        masked = [lines.names(text) for text in texts]
+    binary = (is_binary for is_binary, _ in pieces)
+    return b"".join(len(text).to_bytes(8, "little") + text if length else text for length, text in zip(binary, masked, strict=True))
 
 
 def _blocks(path: Path) -> Iterator[bytes]:
@@ -66,20 +149,3 @@ def _blocks(path: Path) -> Iterator[bytes]:
                 yield lines + end
     if rest:
         yield rest
-
-
-def _entry(entry: bytes, lines: _Lines) -> bytes:
-    """One entry of an export: the length before a binary value has to stay true."""
-    out, at = [], 0
-    while at < len(entry):
-        stop = entry.find(b"\n", at) + 1 or len(entry)
-        line = entry[at:stop]
-        if b"=" in line or line == b"\n" or stop + 8 > len(entry):
-            out.append(lines.line(line) if line.startswith(_FREE_TEXT) else line)
-            at = stop
-            continue
-        size = int.from_bytes(entry[stop : stop + 8], "little")
-        value = lines.block(entry[stop + 8 : stop + 8 + size])
-        out += [line, len(value).to_bytes(8, "little"), value]
-        at = stop + 8 + size
-    return b"".join(out)

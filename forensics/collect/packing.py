@@ -18,11 +18,12 @@ from forensics.collect.masking import Mask
 from forensics.collect.targets import FILE_SUFFIXES, MANIFEST
 from forensics.errors import ForensicsError, TargetError, UsageError
 from forensics.model import Capture, PartKind, Problem, TargetKind
-from forensics.redact import secrets_in_bytes
+from forensics.redact import Redactor, secrets_in_bytes
 
 SUFFIX = ".tar.zst"
 _OTHER_SUFFIXES = FILE_SUFFIXES | {".zip", ".7z", ".rar", ".bz2", ".tbz2", ".cpio"}
 _ODD = re.compile(r"[^A-Za-z0-9._@-]+")
+_PLAIN_TOP = "bundle"
 _TEMPORARY = ".ddforensics-"
 
 
@@ -41,7 +42,13 @@ class Bundle:
 
 
 def keep(
-    captures: Sequence[Capture], target: str, output: Path | BinaryIO | None, *, several: bool, redact: bool = True, force: bool = False
+    captures: Sequence[Capture],
+    target: str,
+    output: Path | BinaryIO | None,
+    *,
+    several: bool,
+    mask: Mask | None = secrets_in_bytes,
+    force: bool = False,
 ) -> Bundle:
     """Write the captures of one target to a place, a stream, or (None) the current directory, and say what that was.
 
@@ -50,7 +57,7 @@ def keep(
     if not any(s.size() for c in captures for s in c.sections if s.part is not PartKind.CLOCK):
         said = "; ".join(dict.fromkeys(f"{p.source}: {p.text}" for c in captures for p in c.problems))
         raise TargetError(f"nothing could be collected{': ' + said[:500] if said else ''}", at=target)
-    mask, now = (secrets_in_bytes if redact else None), time.time()
+    now = time.time()
     path: Path | None = None
     if output is None or (several and isinstance(output, Path)):
         path = _free(output or Path(), name_for(captures, now=now))
@@ -129,8 +136,13 @@ def stream(captures: Sequence[Capture], out: BinaryIO, *, mask: Mask | None = se
     with tempfile.TemporaryDirectory(prefix="ddforensics-") as made:
         folder = Path(made) / "bundle"
         bundle.save_all(captures, folder, mask=mask)
-        archive.pack(folder, out, suffix=SUFFIX, top=name_for(captures, now=now))
+        archive.pack(folder, out, suffix=SUFFIX, top=_top(name_for(captures, now=now), mask))
         return _size(folder)
+
+
+def _top(name: str, mask: Mask | None) -> str:
+    """The folder within an archive: a name that is made of the host's only where names stay."""
+    return _PLAIN_TOP if isinstance(mask, Redactor) or not name else name
 
 
 def _write_archive(captures: Sequence[Capture], where: Path, mask: Mask | None, force: bool) -> int:
@@ -141,7 +153,7 @@ def _write_archive(captures: Sequence[Capture], where: Path, mask: Mask | None, 
         with os.fdopen(fd, "wb") as out, tempfile.TemporaryDirectory(prefix="ddforensics-") as made:
             folder = Path(made) / "bundle"
             bundle.save_all(captures, folder, mask=mask)
-            archive.pack(folder, out, suffix=suffix, top=where.name[: -len(suffix)] or "bundle")
+            archive.pack(folder, out, suffix=suffix, top=_top(where.name[: -len(suffix)], mask))
         size = fresh.stat().st_size
         if force:
             fresh.replace(where)

@@ -13,17 +13,18 @@ from forensics import clock
 from forensics.model import Advice, ClientView, Diagnosis, Direction, End, EndBy, EndKind, Evidence, Life, Phase, PhaseSpan
 
 ELLIPSIS = "…"
+Wash = Callable[[str], str]
 NO_ZONE = "a time whose line names no zone is taken as UTC"
 
 
-def washed(diagnosis: Diagnosis, wash: Callable[[str], str]) -> Diagnosis:
+def washed(diagnosis: Diagnosis, wash: Wash) -> Diagnosis:
     """The same diagnosis with every string in it sent through ``wash``: none can be forgotten."""
     result = _washed(diagnosis, wash)
     assert isinstance(result, Diagnosis)
     return result
 
 
-def _washed(value: Any, wash: Callable[[str], str]) -> Any:
+def _washed(value: Any, wash: Wash) -> Any:
     if isinstance(value, Enum):
         return value
     if isinstance(value, str):

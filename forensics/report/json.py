@@ -19,14 +19,14 @@ SCHEMA = "ddforensics/diagnosis/1"
 SCHEMA_FILE = Path(__file__).with_name("diagnosis.schema.json")
 
 
-def render(diagnosis: Diagnosis) -> str:
+def render(diagnosis: Diagnosis, *, mask: cite.Wash = redact.secrets) -> str:
     """One line, pure ASCII, no line end: several targets make a JSON Lines stream."""
-    return json.dumps(as_dict(diagnosis), ensure_ascii=True, allow_nan=False)
+    return json.dumps(as_dict(diagnosis, mask=mask), ensure_ascii=True, allow_nan=False)
 
 
-def as_dict(diagnosis: Diagnosis) -> dict[str, Any]:
-    """The document as plain Python objects, in the order of the keys that the documentation has."""
-    d = cite.washed(diagnosis, _clean)
+def as_dict(diagnosis: Diagnosis, *, mask: cite.Wash = redact.secrets) -> dict[str, Any]:
+    """The document as plain Python objects, in the order of the keys that the documentation has. ``mask`` is what every text goes through."""
+    d = cite.washed(diagnosis, lambda text: _clean(mask(text)))
     return {
         "schema": SCHEMA,
         "captured_at": _time(d.captured_at),
@@ -68,7 +68,6 @@ def as_dict(diagnosis: Diagnosis) -> dict[str, Any]:
 
 def _clean(text: str) -> str:
     # A byte that was no UTF-8 would become a lone surrogate, which strict readers of JSON refuse.
-    text = redact.secrets(text)
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 

@@ -23,9 +23,9 @@ _GAPS = {
 }
 
 
-def render(diagnosis: Diagnosis) -> str:
-    """The whole document, with a line end. Times are UTC."""
-    d = cite.washed(diagnosis, lambda text: redact.secrets(redact.neutralise(text)))
+def render(diagnosis: Diagnosis, *, mask: cite.Wash = redact.secrets) -> str:
+    """The whole document, with a line end. Times are UTC. ``mask`` is what every text goes through before it is written."""
+    d = cite.washed(diagnosis, lambda text: mask(redact.neutralise(text)))
     blocks = [
         f"# Post-mortem: {escaped(d.headline)}",
         _summary(d),

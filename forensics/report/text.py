@@ -32,13 +32,15 @@ _GAPS = {
 }
 
 
-def render(diagnosis: Diagnosis, *, width: int = 80, color: bool = False, verbose: bool = False, brief: bool = False) -> str:
+def render(
+    diagnosis: Diagnosis, *, width: int = 80, color: bool = False, verbose: bool = False, brief: bool = False, mask: cite.Wash = redact.secrets
+) -> str:
     """The whole report, with a line end. ``width`` below 60 counts as 60; ``verbose`` adds the timeline and cuts nothing.
 
-    ``brief`` is the answer alone, for one of several units of a host.
+    ``brief`` is the answer alone, for one of several units of a host. ``mask`` is what every text goes through before it is written.
     """
     width = max(width, 60)
-    d = cite.washed(diagnosis, lambda text: redact.secrets(redact.neutralise(text)))
+    d = cite.washed(diagnosis, lambda text: mask(redact.neutralise(text)))
     paint: Paint = (lambda text, code: f"\x1b[{code}m{text}\x1b[0m") if color else (lambda text, code: text)
     blocks = [
         _headline(d, width, paint),
@@ -65,9 +67,9 @@ def _sections(d: Diagnosis, width: int, paint: Paint, *, verbose: bool) -> list[
     ]
 
 
-def worth_a_look(diagnosis: Diagnosis, *, width: int = 80, color: bool = False) -> str:
+def worth_a_look(diagnosis: Diagnosis, *, width: int = 80, color: bool = False, mask: cite.Wash = redact.secrets) -> str:
     """The list of units that could be meant, for below several brief reports; "" where there is none."""
-    d = cite.washed(diagnosis, lambda text: redact.secrets(redact.neutralise(text)))
+    d = cite.washed(diagnosis, lambda text: mask(redact.neutralise(text)))
     paint: Paint = (lambda text, code: f"\x1b[{code}m{text}\x1b[0m") if color else (lambda text, code: text)
     lines = _section("UNITS WORTH A LOOK", _candidates(d, max(width, 60)), paint)
     return "\n".join(line.rstrip() for line in lines) + "\n" if lines else ""

@@ -93,11 +93,11 @@ def test_nothing_is_written_over_unless_it_is_forced(tmp_path: Path, capsys: pyt
     assert place.read_bytes()[:4] == b"\x28\xb5\x2f\xfd"
 
 
-def test_secrets_are_masked_unless_no_redact_is_said(tmp_path: Path) -> None:
+def test_secrets_are_masked_unless_told_otherwise(tmp_path: Path) -> None:
     secret = "hf_abcdefghijklmnopqrstuvwx"
     (tmp_path / "server.log").write_text(f"HF_TOKEN={secret}\n")
-    for words, there in (([], False), (["--no-redact"], True)):
-        place = tmp_path / f"out{there}"
+    for words, there in (([], False), (["--redact", "secrets"], False), (["--redact", "none"], True)):
+        place = tmp_path / "-".join(["out", *words])
         assert main(["collect", str(tmp_path / "server.log"), "-o", str(place), *words]) == 0
         assert any(secret in f.read_text() for f in place.iterdir()) is there
 

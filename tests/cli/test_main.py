@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ import pytest
 
 from forensics.cli.main import COMMANDS, main
 from forensics.errors import RuleError, RuleErrors, TargetError, UsageError
-from forensics.model import Diagnosis, Location
+from forensics.model import Diagnosis, Evidence, Location
 from tests.unit.report import example
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -325,6 +326,21 @@ def test_a_pipe_of_the_shell_is_a_file() -> None:
 def test_a_target_that_is_said_twice_can_be_saved(tmp_path: Path) -> None:
     assert main(["diagnose", SILENT, SILENT, "--save", str(tmp_path / "saved")]) == 1
     assert (tmp_path / "saved" / "manifest.json").is_file()
+
+
+@pytest.mark.parametrize(("how", "asked"), [([], {}), (["--redact", "all"], {"redaction": "all"}), (["--redact", "none"], {"redaction": "none"})])
+def test_what_is_to_be_masked_is_handed_on(how: list[str], asked: dict[str, str]) -> None:
+    fake = Fake(example.died())
+    assert main(["diagnose", "gpu01", *how], pipeline=fake) == 1
+    assert {name: value for name, value in fake.asked[0][1].items() if name == "redaction"} == asked
+
+
+@pytest.mark.parametrize("form", ["text", "json", "markdown"])
+def test_secrets_are_shown_only_where_that_is_asked_for(form: str, capsys: pytest.CaptureFixture[str]) -> None:
+    told = replace(example.died(), evidence=(Evidence(source="journal", line=1, text="password=hunter2x refused"),))
+    for how, shown in (([], False), (["--redact", "secrets"], False), (["--redact", "all"], False), (["--redact", "none"], True)):
+        main(["diagnose", "gpu01", "--format", form, *how], pipeline=Fake(told))
+        assert ("hunter2x" in capsys.readouterr().out) is shown
 
 
 def test_a_save_that_cannot_be_is_an_error_with_its_place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

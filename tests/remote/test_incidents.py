@@ -82,12 +82,25 @@ def test_the_silent_crash_is_told_whole_and_by_one_login(crashed: Host) -> None:
 
 def test_a_saved_capture_gives_the_same_but_for_the_clock_fields(crashed: Host, tmp_path: Path) -> None:
     saved = tmp_path / "evidence"
-    code, live = diagnosed(crashed.name, "--unit", CRASH, "-F", str(crashed.config), "--save", str(saved))
+    code, live = diagnosed(crashed.name, "--unit", CRASH, "-F", str(crashed.config), "--save", str(saved), "--redact", "secrets")
     again_code, again = diagnosed(str(saved))
     for field in CLOCK_FIELDS:
         live.pop(field), again.pop(field)
     assert again == live
     assert again_code == code
+
+
+def test_a_capture_that_is_saved_for_others_gives_the_same_but_for_its_names(crashed: Host, tmp_path: Path) -> None:
+    saved = tmp_path / "evidence"
+    words = (crashed.name, "--unit", CRASH, "-F", str(crashed.config), "--save", str(saved))
+    code, live = diagnosed(*words, "--redact", "all")
+    again_code, again = diagnosed(str(saved))
+    for field in CLOCK_FIELDS:
+        live.pop(field), again.pop(field)
+    assert again == live
+    assert again_code == code
+    assert live["host"] == "host-1"
+    assert json.loads((saved / "manifest.json").read_text())["redacted"] == "all"
 
 
 def test_the_text_of_the_crash_fits_80_columns_and_holds_what_matters(crashed: Host) -> None:

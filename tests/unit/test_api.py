@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -79,6 +80,39 @@ def test_a_mistyped_unit_of_saved_files_is_resolved_from_the_names_in_them() -> 
     (found,) = api.diagnose([str(SAMPLES / "silent-crash")], unit="sglang-qwem")
     assert found.unit == "sglang-qwen.service"
     assert next(w.kind for w in found.warnings) == "mistyped-unit"
+
+
+def test_what_is_saved_has_its_names_mapped_and_what_is_told_has_not(tmp_path: Path) -> None:
+    (told_raw,) = api.diagnose([str(SAMPLES / "silent-crash")], save=tmp_path / "all")
+    (told_all,) = api.diagnose([str(SAMPLES / "silent-crash")], save=tmp_path / "all2", redaction="all")
+    api.diagnose([str(SAMPLES / "silent-crash")], save=tmp_path / "secrets", redaction="secrets")
+    api.diagnose([str(SAMPLES / "silent-crash")], save=tmp_path / "none", redaction="none")
+    held = {name: "gpu01" in "".join(f.read_text() for f in (tmp_path / name).iterdir()) for name in ("all", "all2", "secrets", "none")}
+    assert held == {"all": False, "all2": False, "secrets": True, "none": True}
+    said = {name: json.loads((tmp_path / name / "manifest.json").read_text())["redacted"] for name in held}
+    assert said == {"all": "all", "all2": "all", "secrets": "secrets", "none": "none"}
+    assert (told_raw.cause, told_raw.died_after_s) == (told_all.cause, told_all.died_after_s)
+
+
+def test_names_are_taken_out_of_a_diagnosis_that_is_meant_for_others(tmp_path: Path) -> None:
+    (tmp_path / "journal.txt").write_text(
+        "2026-05-09T10:15:00+0000 gpu01 systemd[1]: Started llm.service - LLM.\n"
+        "2026-05-09T10:15:01+0000 gpu01 python[4711]: FileNotFoundError: [Errno 2] No such file or directory: '/home/zoltan/model' on gpu01 for 8.8.8.8:9\n"
+        "2026-05-09T10:15:30+0000 gpu01 systemd[1]: llm.service: Main process exited, code=exited, status=1/FAILURE\n"
+    )
+    (raw,), (mapped,) = (api.diagnose([str(tmp_path)], redaction=how) for how in ("none", "all"))
+    assert any("/home/zoltan/model' on gpu01 for 8.8.8.8:9" in e.text for e in raw.evidence)
+    assert any("/home/user-1/model' on host-1 for 192.0.2.1:9" in e.text for e in mapped.evidence)
+    assert not any(name in repr(mapped) for name in ("zoltan", "gpu01", "8.8.8.8"))
+
+
+def test_two_hosts_have_two_names_in_one_answer(tmp_path: Path) -> None:
+    for name in ("zeus7", "hera8"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "journal.txt").write_text(f"2026-05-09T10:15:00+0000 {name} python[1]: KeyError: 'x' on {name}\n")
+    found = api.diagnose([str(tmp_path / "zeus7"), str(tmp_path / "hera8")], redaction="all")
+    assert [f"host-{n}" in repr(d) for n, d in enumerate(found, 1)] == [True, True]
+    assert not any(name in repr(found) for name in ("zeus7", "hera8"))
 
 
 def test_saved_files_are_not_waited_for() -> None:

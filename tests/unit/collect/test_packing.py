@@ -15,6 +15,7 @@ from forensics import api, collect, ruleset
 from forensics.collect import bundle, packing
 from forensics.errors import ForensicsError, TargetError, UsageError
 from forensics.model import Coverage, Diagnosis, Problem, Target, TargetKind
+from forensics.redact import secrets_in_bytes
 from forensics.report import json as json_report
 from tests.unit.collect.fakehost import FakeHost
 from tests.unit.collect.test_bundle import SECRET, made
@@ -151,13 +152,13 @@ def test_an_old_bundle_outlives_a_new_one_that_fails(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("place", ["x.tar.zst", "folder"])
 def test_secrets_stay_behind_unless_they_are_wanted(tmp_path: Path, place: str) -> None:
-    for redact in (True, False):
+    for mask in (secrets_in_bytes, None):
         capture = made(tmp_path / "raw")
-        kept = packing.keep([capture], "gpu01", tmp_path / f"{redact}-{place}", several=False, redact=redact)
+        kept = packing.keep([capture], "gpu01", tmp_path / f"{mask is None}-{place}", several=False, mask=mask)
         assert kept.path is not None
         with collect.open_target(collect.parse_targets([str(kept.path)])[0]) as session:
             said = session.ask(())[0].head()
-        assert (SECRET.encode() in said) is not redact
+        assert (SECRET.encode() in said) is (mask is None)
 
 
 def test_the_hint_of_a_files_name_and_its_time_are_kept(tmp_path: Path) -> None:

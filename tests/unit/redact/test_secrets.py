@@ -65,6 +65,19 @@ SURVIVES = [
     "---------------Inter-Token Latency----------------",
     "Environment=HF_TOKEN= PORT=30000",
     "deploy ALL=(ALL) NOPASSWD: ALL",
+    "docker run -p 8080:80 -u 1000:1000 img; mysqld --port 3306; curl -u ann http://h/",
+    "wandb: Syncing to git commit 0123456789abcdef0123456789abcdef01234567",
+    "the password is required; password is too short; password is sha256 hashed, is base64",
+    "Failed password for ann from 10.0.0.1 port 22 ssh2",
+    "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
+    "  Boot ID: 3f0c2b6d7e8a4c51b2d39a60f1e2c3d4 _SYSTEMD_INVOCATION_ID=5a17c0ffee0000000000000000000001",
+    "GPU-8f2f6a7e-1c2d-4e5f-9a0b-123456789abc (UUID)",
+    "__CURSOR=s=0639ab;i=1f;b=3f0c2b6d7e8a4c51b2d39a60f1e2c3d4;m=2d1;t=5b;x=77",
+    "gzip -P dir; unzip x.zip; ldapsearch -h host; vault login -method=oidc; echo done | sudo tee x",
+    "max_total_num_tokens=412306 token usage: 0.5 eos_token_id 2 --tokenizer-path /m access token usage is 12",
+    "/usr/lib/python3/dist-packages/A1bcdefghijklmnopqrstuvwxyz/ABCDEFGH/abc/def/g",
+    "api key validation took 3 ms; access key rotation v2",
+    "mysql.service: Main process exited, code=exited, status=1/FAILURE",
 ]
 
 MASKED = [
@@ -178,6 +191,31 @@ SHOWN = [
     ("secret=b'abc'", "secret=b'[masked]'"),
     ("key=abc https://maps/x?key=qqqq1", "key=abc https://maps/x?key=[masked]"),
     ("X-Auth-Token: abc1", "X-Auth-Token: [masked]"),
+    ("mysql -u root -phunter2x db", "mysql -u root -p[masked] db"),
+    ("mysqldump\0-phunter2x\0db", "mysqldump\0-p[masked]\0db"),
+    ("curl -s -u ann:hunter2x http://h/", "curl -s -u ann:[masked] http://h/"),
+    ("['curl', '-u', 'ann:hunter2x', 'http://h/']", "['curl', '-u', 'ann:[masked]', 'http://h/']"),
+    ("sshpass -p hunter2x ssh h", "sshpass -p [masked] ssh h"),
+    ("redis-cli -h h -a hunter2x ping", "redis-cli -h h -a [masked] ping"),
+    ("docker login -u ann -p hunter2x ghcr.io", "docker login -u ann -p [masked] ghcr.io"),
+    ("docker\0login\0-u\0ann\0-p\0hunter2x\0ghcr.io", "docker\0login\0-u\0ann\0-p\0[masked]\0ghcr.io"),
+    ("echo hunter2x | sudo -S ls", "echo [masked] | sudo -S ls"),
+    ("machine h login ann password hunter", "machine h login ann password [masked]"),
+    ("  password hunter2x", "  password [masked]"),
+    ("the password is hunter2x.", "the password is [masked]"),
+    (
+        "wandb: Appending key for api.wandb.ai to your netrc file: 0123456789abcdef0123456789abcdef01234567",
+        "wandb: Appending key for api.wandb.ai to your netrc file: [masked]",
+    ),
+    ("wandb login --relogin 0123456789abcdef0123456789abcdef01234567", "wandb login --relogin [masked]"),
+    ("aws configure set aws_secret_access_key wJalrXUtnFEMI", "aws configure set aws_secret_access_key [masked]"),
+    ("AKIAIOSFODNN7EXAMPLE wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "AKIA[masked] [masked]"),
+    ('"identitytoken": "abc1"', '"identitytoken": "[masked]"'),
+    ("client-key-data: LS0tLS1CRUdJTiBQUklW", "client-key-data: [masked]"),
+    ("line\\nhf_abcdefghijklmnopqrstuvwxyz0123", "line\\nhf_[masked]"),
+    ("\x1b[1mhf_abcdefghijklmnopqrstuvwxyz0123\x1b[0m", "\x1b[1mhf_[masked]\x1b[0m"),
+    ("key 10:15:18 app: kHq0LBBoONF1BjyD41Pqu1dV8WjwB9yjzhixlTgnVxgaayFVGvwZNeQjyfbzU1q1", "key 10:15:18 app: [masked]"),
+    ("ya29.a0AfH6SMBabcdefghijklmnop GOCSPX-abcdefghijklmnopqrst", "ya29.[masked] GOCSPX-[masked]"),
 ]
 
 
@@ -208,6 +246,11 @@ def test_a_list_over_several_lines_is_masked_and_keeps_its_lines() -> None:
 def test_a_flag_and_its_value_in_two_lines_are_known_as_one() -> None:
     for text in ("args:\n  - --api-key\n  - k1x\n  - --port\n", '[\n  "--api-key",\n  "k1x",\n  "--port"\n]', "vllm --api-key \\\n  k1x --port 1"):
         assert redact.secrets(text) == text.replace("k1x", redact.MASK)
+
+
+def test_the_values_of_a_kubernetes_secret_are_masked_and_those_of_a_config_map_are_not() -> None:
+    text = "kind: Secret\nmetadata:\n  name: x\ndata:\n  user: YW5u\n  db: czNjcjN0\n---\nkind: ConfigMap\ndata:\n  user: ann\n  size: '3'\n"
+    assert redact.secrets(text) == text.replace("YW5u", redact.MASK).replace("czNjcjN0", redact.MASK)
 
 
 def test_a_coloured_name_and_value_are_masked_between_their_colours() -> None:
@@ -268,7 +311,7 @@ def test_masking_is_idempotent_and_keeps_the_number_of_lines(pieces: list[str]) 
 
 
 def test_an_ordinary_log_is_left_as_it_is_at_little_cost() -> None:
-    log = (Path(__file__).parents[2] / "samples" / "healthy" / "server.log").read_bytes()
+    log = (Path(__file__).parents[3] / "samples" / "healthy" / "server.log").read_bytes()
     log *= (1 << 20) // len(log) + 1
     began = time.process_time()
     assert redact.secrets_in_bytes(log) == log
