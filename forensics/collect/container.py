@@ -24,6 +24,9 @@ LOG_LINES = 100_000
 LOG_LIMIT_S = 60.0
 LIMIT_S = 20.0
 _NEAR = 5
+_FAILED = re.compile(
+    r"unable to retrieve|[Ee]rror\b|[Ff]ailed to"
+)  # kubectl says of a log that is gone "unable to retrieve container logs", and leaves with 0
 _REFUSED = re.compile(r"[Pp]ermission denied|[Ff]orbidden|Unauthorized|must be logged in", re.ASCII)
 
 # Of inspect only what is told about the run: no Env, no labels, no mounts.
@@ -150,7 +153,7 @@ def _worth(outcome: Outcome, path: Path, said: str) -> Coverage:
     whole = outcome.code == 0 and not outcome.lost
     if path.stat().st_size:
         return Coverage.READ if whole else Coverage.CUT
-    if whole:
+    if whole and not _FAILED.search(said):
         return Coverage.EMPTY
     return Coverage.DENIED if _REFUSED.search(said) else Coverage.NOT_COLLECTED
 

@@ -319,3 +319,21 @@ def test_logs_and_events_that_are_forbidden_are_denied_and_the_pod_is_still_read
     sections, problems = asked(POD, tmp_path)
     assert [s.coverage for s in sections.values()] == [Coverage.READ, Coverage.DENIED, Coverage.DENIED]
     assert [p.split(":")[0] for p in problems] == ["events", "previous-log"]
+
+
+def test_a_log_that_the_node_has_thrown_away_is_a_gap_although_the_client_leaves_with_0(programs: Path, tmp_path: Path) -> None:
+    client = cluster(programs, "k8s-panic")
+    client.cases.insert(0, f"*' logs '*) echo 'unable to retrieve container logs for containerd://{'0' * 64}'; exit 0;;")
+    client.on("nothing")
+    sections, problems = asked(POD, tmp_path)
+    assert sections["previous-log"].coverage is Coverage.NOT_COLLECTED
+    assert [p[:50] for p in problems] == ["previous-log: not collected: unable to retrieve co"]
+
+
+def test_a_client_that_asks_for_a_password_is_told_that_nobody_is_there(programs: Path, tmp_path: Path) -> None:
+    Client(programs, "kubectl").on(
+        "*' get pod '*", then='read -r answer || { echo "error: You must be logged in to the server (Unauthorized)" >&2; exit 1; }; sleep 60'
+    )
+    began = time.monotonic()
+    assert "does not know this account" in refusal(POD, tmp_path).text
+    assert time.monotonic() - began < 10
