@@ -19,6 +19,7 @@ from forensics.collect.session import Limits, gaps
 from forensics.collect.spool import Spool
 from forensics.errors import TargetError
 from forensics.model import Capture, Coverage, PartKind, Problem, Section, Target
+from forensics.redact import secrets
 
 LOG_LINES = 100_000
 LOG_LIMIT_S = 60.0
@@ -148,6 +149,21 @@ class ContainerSession:
         return TargetError(f"{self.client} gave no answer within {outcome.took_s:.0f} s", at=self.target.name, hint=hint)
 
 
+def masked_words(words: object) -> object:
+    """A command line as a list of words, with the secrets out: JSON writes a flag and its value on two lines, where no mask sees them together."""
+    if not isinstance(words, list):
+        return words
+    kept: list[object] = []
+    for number, word in enumerate(words):
+        before = words[number - 1] if number else ""
+        if not isinstance(word, str) or not isinstance(before, str):
+            kept.append(word)
+            continue
+        together = f"{before} {word}" if before.startswith("-") and before == secrets(before) else word
+        kept.append(secrets(together)[len(together) - len(word) :])
+    return kept
+
+
 def _worth(outcome: Outcome, path: Path, said: str) -> Coverage:
     """How far an answer can be trusted to be all there is."""
     whole = outcome.code == 0 and not outcome.lost
@@ -180,6 +196,8 @@ class EngineSession(ContainerSession):
         if outcome.code != 0:
             raise self._refused(outcome)
         held = self.read_json(outcome)
+        if isinstance(held, dict):
+            held = {**held, "Args": masked_words(held.get("Args"))}
         sections = [self.spooled("inspect", PartKind.CONTAINER, outcome, [held])]
         events = self._events(held)
         after = ("--since", str(int(self._since))) if self._since is not None else ()

@@ -13,6 +13,7 @@ import pytest
 
 from forensics import collect
 from forensics.collect.command import merge_stamped
+from forensics.collect.container import masked_words
 from forensics.errors import TargetError
 from forensics.model import Coverage, PartKind, Section
 from tests.unit.collect.fakeclient import DATA, Client, cluster, engine
@@ -337,3 +338,34 @@ def test_a_client_that_asks_for_a_password_is_told_that_nobody_is_there(programs
     began = time.monotonic()
     assert "does not know this account" in refusal(POD, tmp_path).text
     assert time.monotonic() - began < 10
+
+
+@pytest.mark.parametrize(
+    ("words", "kept"),
+    [
+        (["--port", "8080", "--api-key", "mysecret123", "-v"], ["--port", "8080", "--api-key", "[masked]", "-v"]),
+        (["--api-key=mysecret123"], ["--api-key=[masked]"]),
+        (["--tokenizer", "/models/x", "--max-num-batched-tokens", "8192"], ["--tokenizer", "/models/x", "--max-num-batched-tokens", "8192"]),
+        (["-c", "serve --hf-token hf_abcdefghijklmnopqrstuvwxyz0123456789"], ["-c", "serve --hf-token [masked]"]),
+        ([1, None, "x"], [1, None, "x"]),
+        (None, None),
+    ],
+)
+def test_a_secret_on_the_command_line_is_masked_although_its_flag_is_another_word(words: object, kept: object) -> None:
+    assert masked_words(words) == kept
+
+
+def test_a_secret_among_the_arguments_does_not_reach_the_disk(programs: Path, tmp_path: Path) -> None:
+    held = json.loads((DATA / "docker-loop" / "inspect.json").read_text())[0]
+    client = Client(programs, "docker")
+    client.on("inspect*", out=json.dumps({**held, "Args": ["serve", "--api-key", "mysecret123"]}))
+    client.on("logs*")
+    client.on("events*")
+    spool = tmp_path / "spool"
+    spool.mkdir()
+    (target,) = collect.parse_targets(["docker:loop"])
+    with collect.open_target(target, spool=spool) as session:
+        session.ask(())
+        kept = "".join(p.read_text() for p in spool.rglob("*") if p.is_file())
+    assert "--api-key" in kept
+    assert "mysecret123" not in kept
