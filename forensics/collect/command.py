@@ -70,7 +70,10 @@ class _Newest:
 def run_command(argv: Sequence[str], *, run: Start, spool: Spool, limit_s: float, max_bytes: int) -> Outcome:
     """Start, read both streams, end. FileNotFoundError where there is no such program; nothing of the process group is left."""
     began = time.monotonic()
-    pipes = Pipes(run(argv))
+    process = run(argv)
+    pipes = Pipes(process)
+    if process.stdin is not None:
+        process.stdin.close()  # one that asks for a password is told that nobody is there
     kept = {OUT: _Newest(spool.path("stdout"), max_bytes), ERR: _Newest(spool.path("stderr"), max_bytes)}
     code = None
     try:

@@ -19,11 +19,15 @@ from forensics.collect.session import Limits, gaps
 from forensics.collect.spool import Spool
 from forensics.errors import TargetError
 from forensics.model import Capture, Coverage, PartKind, Problem, Section, Target
+from forensics.redact import secrets
 
 LOG_LINES = 100_000
 LOG_LIMIT_S = 60.0
 LIMIT_S = 20.0
 _NEAR = 5
+_FAILED = re.compile(
+    r"unable to retrieve|[Ee]rror\b|[Ff]ailed to"
+)  # kubectl says of a log that is gone "unable to retrieve container logs", and leaves with 0
 _REFUSED = re.compile(r"[Pp]ermission denied|[Ff]orbidden|Unauthorized|must be logged in", re.ASCII)
 
 # Of inspect only what is told about the run: no Env, no labels, no mounts.
@@ -146,12 +150,27 @@ class ContainerSession:
         return TargetError(f"{self.client} gave no answer within {outcome.took_s:.0f} s", at=self.target.name, hint=hint)
 
 
+def masked_words(words: object) -> object:
+    """A command line as a list of words, with the secrets out: JSON writes a flag and its value on two lines, where no mask sees them together."""
+    if not isinstance(words, list):
+        return words
+    kept: list[object] = []
+    for number, word in enumerate(words):
+        before = words[number - 1] if number else ""
+        if not isinstance(word, str) or not isinstance(before, str):
+            kept.append(word)
+            continue
+        together = f"{before} {word}" if before.startswith("-") and before == secrets(before) else word
+        kept.append(secrets(together)[len(together) - len(word) :])
+    return kept
+
+
 def _worth(outcome: Outcome, path: Path, said: str) -> Coverage:
     """How far an answer can be trusted to be all there is."""
     whole = outcome.code == 0 and not outcome.lost
     if path.stat().st_size:
         return Coverage.READ if whole else Coverage.CUT
-    if whole:
+    if whole and not _FAILED.search(said):
         return Coverage.EMPTY
     return Coverage.DENIED if _REFUSED.search(said) else Coverage.NOT_COLLECTED
 
@@ -178,6 +197,8 @@ class EngineSession(ContainerSession):
         if outcome.code != 0:
             raise self._refused(outcome)
         held = self.read_json(outcome)
+        if isinstance(held, dict):
+            held = {**held, "Args": masked_words(held.get("Args"))}
         sections = [self.spooled("inspect", PartKind.CONTAINER, outcome, [held])]
         events = self._events(held)
         after = ("--since", str(int(self._since))) if self._since is not None else ()

@@ -8,7 +8,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from forensics.collect.command import Outcome
-from forensics.collect.container import LOG_LINES, ContainerSession
+from forensics.collect.container import LOG_LINES, ContainerSession, masked_words
 from forensics.errors import TargetError
 from forensics.model import PartKind, Problem, Section
 
@@ -135,7 +135,7 @@ def reduced(pod: Mapping[str, Any], container: str | None) -> dict[str, Any]:
 
 
 def _container(held: Mapping[str, Any]) -> dict[str, Any]:
-    kept = {key: held[key] for key in _KEPT["container"] if key in held}
+    kept: dict[str, Any] = {key: masked_words(held[key]) if key in ("command", "args") else held[key] for key in _KEPT["container"] if key in held}
     for name in _PROBES:
         probe = held.get(name)
         if isinstance(probe, dict):

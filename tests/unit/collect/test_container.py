@@ -13,6 +13,7 @@ import pytest
 
 from forensics import collect
 from forensics.collect.command import merge_stamped
+from forensics.collect.container import masked_words
 from forensics.errors import TargetError
 from forensics.model import Coverage, PartKind, Section
 from tests.unit.collect.fakeclient import DATA, Client, cluster, engine
@@ -319,3 +320,52 @@ def test_logs_and_events_that_are_forbidden_are_denied_and_the_pod_is_still_read
     sections, problems = asked(POD, tmp_path)
     assert [s.coverage for s in sections.values()] == [Coverage.READ, Coverage.DENIED, Coverage.DENIED]
     assert [p.split(":")[0] for p in problems] == ["events", "previous-log"]
+
+
+def test_a_log_that_the_node_has_thrown_away_is_a_gap_although_the_client_leaves_with_0(programs: Path, tmp_path: Path) -> None:
+    client = cluster(programs, "k8s-panic")
+    client.cases.insert(0, f"*' logs '*) echo 'unable to retrieve container logs for containerd://{'0' * 64}'; exit 0;;")
+    client.on("nothing")
+    sections, problems = asked(POD, tmp_path)
+    assert sections["previous-log"].coverage is Coverage.NOT_COLLECTED
+    assert [p[:50] for p in problems] == ["previous-log: not collected: unable to retrieve co"]
+
+
+def test_a_client_that_asks_for_a_password_is_told_that_nobody_is_there(programs: Path, tmp_path: Path) -> None:
+    Client(programs, "kubectl").on(
+        "*' get pod '*", then='read -r answer || { echo "error: You must be logged in to the server (Unauthorized)" >&2; exit 1; }; sleep 60'
+    )
+    began = time.monotonic()
+    assert "does not know this account" in refusal(POD, tmp_path).text
+    assert time.monotonic() - began < 10
+
+
+@pytest.mark.parametrize(
+    ("words", "kept"),
+    [
+        (["--port", "8080", "--api-key", "mysecret123", "-v"], ["--port", "8080", "--api-key", "[masked]", "-v"]),
+        (["--api-key=mysecret123"], ["--api-key=[masked]"]),
+        (["--tokenizer", "/models/x", "--max-num-batched-tokens", "8192"], ["--tokenizer", "/models/x", "--max-num-batched-tokens", "8192"]),
+        (["-c", "serve --hf-token hf_abcdefghijklmnopqrstuvwxyz0123456789"], ["-c", "serve --hf-token [masked]"]),
+        ([1, None, "x"], [1, None, "x"]),
+        (None, None),
+    ],
+)
+def test_a_secret_on_the_command_line_is_masked_although_its_flag_is_another_word(words: object, kept: object) -> None:
+    assert masked_words(words) == kept
+
+
+def test_a_secret_among_the_arguments_does_not_reach_the_disk(programs: Path, tmp_path: Path) -> None:
+    held = json.loads((DATA / "docker-loop" / "inspect.json").read_text())[0]
+    client = Client(programs, "docker")
+    client.on("inspect*", out=json.dumps({**held, "Args": ["serve", "--api-key", "mysecret123"]}))
+    client.on("logs*")
+    client.on("events*")
+    spool = tmp_path / "spool"
+    spool.mkdir()
+    (target,) = collect.parse_targets(["docker:loop"])
+    with collect.open_target(target, spool=spool) as session:
+        session.ask(())
+        kept = "".join(p.read_text() for p in spool.rglob("*") if p.is_file())
+    assert "--api-key" in kept
+    assert "mysecret123" not in kept
