@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 EPILOG = """\
 \b
 A bundle holds the answers as they came, and a manifest; secrets are masked in
-it, and names of users, hosts and public addresses replaced. "ddforensics diagnose BUNDLE" says what it would have of the host.
+it, and names of users, hosts and public addresses replaced (--redact).
+"ddforensics diagnose BUNDLE" says what it would have of the host.
 
 \b
 Examples:

@@ -35,7 +35,7 @@ def told(found: list[Diagnosis]) -> list[dict[str, Any]]:
 def test_a_sample_is_diagnosed_the_same_from_its_files_a_folder_and_an_archive(tmp_path: Path, name: str) -> None:
     first = told(api.diagnose(str(SAMPLES / name)))
     for place in ("folder", "x.tar.zst"):
-        [kept] = api.collect_bundle(str(SAMPLES / name), tmp_path / place)
+        [kept] = api.collect_bundle(str(SAMPLES / name), tmp_path / place, redaction="secrets")
         assert kept.path == tmp_path / place
         assert told(api.diagnose(str(tmp_path / place))) == first
 
