@@ -23,7 +23,7 @@ NOT_OF_A_CARD = (
 _OWN_MOUNTS = re.compile(r"/|/(?:var|tmp|home|root|opt|usr|srv|etc)(?:/[\w.-]+){0,2}|/dev/shm")
 # what a server of models stands on; anything else counts for a day only
 _BASE = re.compile(
-    r"(?:lib)?(?:nvidia|cuda|cudnn|nccl|cublas|rocm|hip|amdgpu)|linux-(?:image|modules)|kernel(?:-core|-modules)?$|libc6$|glibc|python3|systemd$|docker|containerd|podman|nvidia"
+    r"(?:lib)?(?:nvidia|cuda|cudnn|nccl|cublas|rocm|hip|amdgpu)|linux-(?:image|modules)|kernel(?:-core|-modules)?$|libc6$|glibc|python3(?:\.\d+)?(?:-minimal)?$|systemd$|docker|containerd|podman"
 )
 
 
@@ -211,17 +211,13 @@ def _who(process: Process) -> str:
     return f"{_program(process)} ({', '.join(parts)})"
 
 
-def _ended(story: Story, process: Process) -> bool:
-    """Whether the unit that a process belongs to does not run any more: it was left behind."""
-    state = story.facts.units.get(process.unit)
-    return state is not None and state.active in ("failed", "inactive")
-
-
 def _rid(story: Story, process: Process) -> str:
     """The command that looks at a process or ends it; for a person to decide on."""
-    if process.unit.endswith(".service") and process.unit != story.unit and not _ended(story, process):
+    if around.is_leftover(story, process):
+        return f"kill -TERM {process.pid}"
+    if process.unit.endswith(".service"):
         return f"systemctl status {shlex.quote(process.unit)}"
-    return f"kill -TERM {process.pid}"
+    return f"ps -o pid,user,lstart,cgroup,args -p {process.pid}"
 
 
 def _port(story: Story, _verdict: Verdict) -> list[Advice]:
@@ -242,7 +238,7 @@ def _port(story: Story, _verdict: Verdict) -> list[Advice]:
         return [Advice(text=f"port {holder.port} is held by a later run of the same unit, {who}: look whether that one serves")]
     if holder.own:
         text = f"port {holder.port} is held by {who}, left over from an earlier run of the same unit: end it, then start the unit again"
-    elif _ended(story, process):
+    elif around.unit_is_over(story, process) and process.unit != story.unit:
         text = f"port {holder.port} is held by {who}, left behind by that unit, which does not run any more: end it, or take another port"
     elif process.unit.endswith(".service"):
         text = f"port {holder.port} is held by {who}: stop that unit, or give one of the two another port"

@@ -14,7 +14,7 @@ from forensics.ruleset.known_names import NAMES
 TEXTS = {
     node.value
     for owner in (known, hostknown)
-    for node in ast.walk(ast.parse(Path(owner.__file__).read_text(encoding="utf-8")))
+    for node in ast.walk(ast.parse(Path(str(owner.__file__)).read_text(encoding="utf-8")))
     if isinstance(node, ast.Constant) and isinstance(node.value, str)
 }
 
