@@ -116,10 +116,10 @@ def _short_of(story: Story, verdict: Verdict) -> list[Warn]:
 
 
 def _cards(story: Story, verdict: Verdict) -> list[Warn]:
-    bad = [g for g in story.facts.gpus if g.ecc_uncorrected]
+    bad = [g for g in story.facts.gpus if g.ecc_uncorrected or g.pages_pending]
     if not bad or verdict.cause in NOT_OF_A_CARD:
         return []
-    told = ", ".join(f"GPU {g.index}: {g.ecc_uncorrected}" for g in bad[:4])
+    told = ", ".join(f"GPU {g.index}: {g.ecc_uncorrected or 0}{', a bad page waits for a reset' if g.pages_pending else ''}" for g in bad[:4])
     return [Warn(kind="gpu-ecc", text=f"uncorrected memory errors since the driver was loaded ({told}); nvidia-smi -q -d ECC,ROW_REMAPPER says more")]
 
 
