@@ -150,7 +150,7 @@ exit 0"""
 _GPU = """\
 exec 2>&1
 g=index,uuid,name,driver_version,memory.total,memory.used,memory.free,utilization.gpu,temperature.gpu,ecc.errors.uncorrected.volatile.total
-more=,persistence_mode,pci.bus_id,retired_pages.pending
+more=,retired_pages.pending
 a=$(nvidia-smi --query-gpu=$g$more --format=csv); r=$?
 # a driver that does not know one of the names says nothing else
 case $a in *'is not a valid field'*) nvidia-smi --query-gpu=$g --format=csv; r=$?;; *) printf '%s\\n' "$a";; esac

@@ -186,6 +186,7 @@ class Gpu:
     total_gib: float | None = None
     used_gib: float | None = None
     ecc_uncorrected: int | None = None  # since the driver was loaded
+    pages_pending: bool = False  # a page of its memory is bad and will be taken out at the next reset
     driver: str = ""
     line_no: int = 0
     text: str = ""

@@ -196,6 +196,7 @@ def gpus(text: str, *, source: str = "", first_line: int = 1) -> tuple[tuple[Gpu
                         total_gib=_mib(row["memory.total"]),
                         used_gib=_mib(row.get("memory.used", "")),
                         ecc_uncorrected=_count(row.get("ecc.errors.uncorrected.volatile.total", "")),
+                        pages_pending=row.get("retired_pages.pending", "") == "Yes",
                         driver=row.get("driver_version", "")[:20],
                         line_no=number,
                         text=raw,

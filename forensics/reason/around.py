@@ -37,6 +37,20 @@ def started_at(story: Story, process: Process | None) -> float | None:
     return story.at - process.age_s if process is not None and process.age_s is not None and story.at is not None else None
 
 
+def unit_is_over(story: Story, process: Process) -> bool:
+    """Whether the unit that a process belongs to does not run any more: it was left behind."""
+    state = story.facts.units.get(process.unit)
+    return state is not None and state.active in ("failed", "inactive")
+
+
+def is_leftover(story: Story, process: Process) -> bool:
+    """Whether nobody looks after a process: of a login, of no unit, or of a run of a unit that is over. A container's is its runtime's."""
+    if not process.text:
+        return False  # it was never listed: whose it is is not known
+    own = bool(process.unit) and process.unit == story.unit
+    return own or not process.unit or process.unit.startswith("session-") or unit_is_over(story, process)
+
+
 # --------------------------------------------------------------------------- the port
 
 
@@ -138,9 +152,7 @@ def squatters(story: Story) -> tuple[Squatter, ...]:
             continue
         if began is not None and story.issue.ended_at is not None and began > story.issue.ended_at:
             continue  # it came later
-        owner = story.facts.units.get(process.unit) if process is not None else None
-        gone = owner is not None and owner.active in ("failed", "inactive")
-        leftover = process is not None and (bool(ours) or gone or not process.unit.endswith(".service"))
+        leftover = process is not None and is_leftover(story, process)
         found.append(Squatter(on=on, process=process, leftover=leftover, source=source_of(story, PartKind.GPU, "gpu")))
     return tuple(sorted(found, key=lambda s: -(s.on.used_gib or 0.0)))
 

@@ -24,7 +24,7 @@ NOT_OF_A_CARD = (
 _OWN_MOUNTS = re.compile(r"/|/(?:var|tmp|home|root|opt|usr|srv|etc)(?:/[\w.-]+){0,2}|/dev/shm")
 # what a server of models stands on; anything else counts for a day only
 _BASE = re.compile(
-    r"(?:lib)?(?:nvidia|cuda|cudnn|nccl|cublas|rocm|hip|amdgpu)|linux-(?:image|modules)|kernel(?:-core|-modules)?$|libc6$|glibc|python3|systemd$|docker|containerd|podman|nvidia"
+    r"(?:lib)?(?:nvidia|cuda|cudnn|nccl|cublas|rocm|hip|amdgpu)|linux-(?:image|modules)|kernel(?:-core|-modules)?$|libc6$|glibc|python3(?:\.\d+)?(?:-minimal)?$|systemd$|docker|containerd|podman"
 )
 
 
@@ -117,10 +117,10 @@ def _short_of(story: Story, verdict: Verdict) -> list[Warn]:
 
 
 def _cards(story: Story, verdict: Verdict) -> list[Warn]:
-    bad = [g for g in story.facts.gpus if g.ecc_uncorrected]
+    bad = [g for g in story.facts.gpus if g.ecc_uncorrected or g.pages_pending]
     if not bad or verdict.cause in NOT_OF_A_CARD:
         return []
-    told = ", ".join(f"GPU {g.index}: {g.ecc_uncorrected}" for g in bad[:4])
+    told = ", ".join(f"GPU {g.index}: {g.ecc_uncorrected or 0}{', a bad page waits for a reset' if g.pages_pending else ''}" for g in bad[:4])
     return [Warn(kind="gpu-ecc", text=f"uncorrected memory errors since the driver was loaded ({told}); nvidia-smi -q -d ECC,ROW_REMAPPER says more")]
 
 
@@ -212,17 +212,13 @@ def _who(process: Process) -> str:
     return f"{_program(process)} ({', '.join(parts)})"
 
 
-def _ended(story: Story, process: Process) -> bool:
-    """Whether the unit that a process belongs to does not run any more: it was left behind."""
-    state = story.facts.units.get(process.unit)
-    return state is not None and state.active in ("failed", "inactive")
-
-
 def _rid(story: Story, process: Process) -> str:
     """The command that looks at a process or ends it; for a person to decide on."""
-    if process.unit.endswith(".service") and process.unit != story.unit and not _ended(story, process):
+    if around.is_leftover(story, process):
+        return f"kill -TERM {process.pid}"
+    if process.unit.endswith(".service"):
         return f"systemctl status {shlex.quote(process.unit)}"
-    return f"kill -TERM {process.pid}"
+    return f"ps -o pid,user,lstart,cgroup,args -p {process.pid}"
 
 
 def _port(story: Story, _verdict: Verdict) -> list[Advice]:
@@ -243,7 +239,7 @@ def _port(story: Story, _verdict: Verdict) -> list[Advice]:
         return [Advice(text=f"port {holder.port} is held by a later run of the same unit, {who}: look whether that one serves")]
     if holder.own:
         text = f"port {holder.port} is held by {who}, left over from an earlier run of the same unit: end it, then start the unit again"
-    elif _ended(story, process):
+    elif around.unit_is_over(story, process) and process.unit != story.unit:
         text = f"port {holder.port} is held by {who}, left behind by that unit, which does not run any more: end it, or take another port"
     elif process.unit.endswith(".service"):
         text = f"port {holder.port} is held by {who}: stop that unit, or give one of the two another port"

@@ -15,13 +15,22 @@ from hypothesis import strategies as st
 
 from forensics import parse
 from forensics.model import Capture, PartKind, Section, Target, TargetKind
-from forensics.parse import bench, client, host, systemd, unitstate, wording
+from forensics.parse import bench, client, endings, host, machine, packages, processes, systemd, unitnow, unitstate, wording
 
 DATA = Path(__file__).parents[1] / "data" / "parse"
 SEEDS = [p.read_text(encoding="utf-8", errors="replace")[:6000] for p in sorted(DATA.rglob("*.txt")) + sorted(DATA.rglob("*.json"))]
 
+
+def machine_figures(text: str, *, source: str, first_line: int) -> Any:
+    return (machine.machine(text, machine.Said(), source=source, first_line=first_line),)
+
+
+def unit_figures(text: str, *, source: str, first_line: int) -> Any:
+    return unitnow.unit_now(text, machine.Said(), source=source, first_line=first_line)
+
+
 PARSERS: list[Callable[..., Any]] = [
-    systemd.status, systemd.show, systemd.is_active, unitstate.unit_file, host.listeners, host.probes, host.clock, host.boots, host.units, host.gpus, bench.read, bench.read_json, client.read,
+    systemd.status, systemd.show, systemd.is_active, unitstate.unit_file, host.listeners, host.probes, host.clock, host.boots, host.units, host.gpus, bench.read, bench.read_json, client.read, processes.processes, machine.disks, machine_figures, unit_figures, endings.coredumps, endings.boot_ends, packages.packages,
 ]  # fmt: skip
 
 

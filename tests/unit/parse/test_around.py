@@ -242,3 +242,10 @@ def test_the_plain_table_of_nvidia_smi_tells_memory_and_errors_of_each_card() ->
         (0, "NVIDIA H100 80GB HBM3", 69.6, 0), (1, "NVIDIA H100 80GB HBM3", 0.0, 2),
     ]  # fmt: skip
     assert [(p.pid, round(p.used_gib or 0, 1)) for p in on] == [(412133, 69.6)]
+
+
+def test_a_page_that_waits_to_be_taken_out_is_seen() -> None:
+    cards, _, _ = host.gpus(
+        "index, memory.total [MiB], ecc.errors.uncorrected.volatile.total, retired_pages.pending\n0, 81559 MiB, 0, Yes\n1, 81559 MiB, [N/A], No\n"
+    )
+    assert [(c.index, c.ecc_uncorrected, c.pages_pending) for c in cards] == [(0, 0, True), (1, None, False)]
