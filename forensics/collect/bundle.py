@@ -16,6 +16,7 @@ from typing import Any, Protocol
 from forensics.collect import masking
 from forensics.collect.archive import Taken
 from forensics.collect.masking import Mask
+from forensics.collect.session import gaps
 from forensics.collect.targets import MANIFEST
 from forensics.errors import BundleError, ForensicsError, UsageError
 from forensics.model import Capture, Coverage, PartKind, Pick, Problem, Section, Target, TargetKind
@@ -238,16 +239,18 @@ def _capture(place: _Place, manifest: Mapping[str, Any]) -> Capture:
     target, pick, rows = manifest["target"], manifest["pick"], manifest["sections"]
     if len(rows) > _MOST_SECTIONS:
         raise ValueError(f"sections: {len(rows)} of them")
+    sections = tuple(_section(place, row) for row in rows)
+    lost = [section for section, row in zip(sections, rows, strict=True) if section.size() < row.get("bytes", 0)]
     return Capture(
         target=Target(kind=TargetKind(target["kind"]), name=_text(target["name"]), host=_text_or_none(target["host"])),
-        sections=tuple(_section(place, row) for row in rows),
+        sections=sections,
         host=_text_or_none(manifest["host"]), at=_time(manifest, "at"), offset_s=_number(manifest, "offset_s", -_MOST_S), took_s=_number(manifest, "took_s"),
         pick=Pick(
             asked=_text_or_none(pick["asked"]), unit=_unit(pick["unit"], "unit") if pick["unit"] is not None else None, how=_text(pick["how"]), why=_text(pick["why"]),
             distance=_whole(pick, "distance"), candidates=tuple(_unit(c, "candidates") for c in pick["candidates"]),
         ),
         bench_window=_window(manifest.get("bench_window")),
-        problems=tuple(Problem(source=_text(p["source"]), line=_whole(p, "line"), text=_text(p["text"])) for p in manifest["problems"]),
+        problems=(*(Problem(source=_text(p["source"]), line=_whole(p, "line"), text=_text(p["text"])) for p in manifest["problems"]), *gaps(lost)),
     )  # fmt: skip
 
 

@@ -31,14 +31,19 @@ def files(folder: Path, limits: Limits) -> tuple[list[Found], list[Problem]]:
     found: list[Found] = []
     left, links = LeftOut(), []
     problems: list[Problem] = []
-    for entry in _tree(folder, limits.depth):
+    if not os.access(folder, os.R_OK | os.X_OK):
+        raise TargetError("cannot be read: Permission denied", at=str(folder))
+    for entry in _tree(folder, limits.depth, left):
         name = os.path.relpath(entry, folder)
-        if entry.is_symlink():
-            links.append(name)
-        elif not entry.is_file():
-            left.out(name, "no ordinary file")
-        else:
-            found.append(Found(name, entry, entry.stat().st_size))
+        try:
+            if entry.is_symlink():
+                links.append(name)
+            elif not entry.is_file():
+                left.out(name, "no ordinary file")
+            else:
+                found.append(Found(name, entry, entry.stat().st_size))
+        except OSError as error:  # gone by now, or in a folder that may be listed only
+            left.out(name, f"cannot be read: {error.strerror}")
         if len(found) + len(links) >= limits.members:
             problems.append(Problem(source=name, text=f"what comes after it is not looked at: more than {limits.members} files in one folder"))
             break
@@ -84,16 +89,19 @@ def _trees(left: Counter[str]) -> str:
     return ", ".join(names) + (", …" if len(left) > _TREES_SHOWN else "")
 
 
-def _tree(folder: Path, depth: int) -> Iterator[Path]:
+def _tree(folder: Path, depth: int, left: LeftOut, within: str = "") -> Iterator[Path]:
+    """What is no folder, in the order of the paths; folders that cannot be read are noted, and cost only themselves."""
     try:
-        entries = sorted(folder.iterdir())
+        with os.scandir(folder) as opened:
+            entries = sorted(opened, key=lambda entry: entry.name)
     except OSError as error:
-        raise TargetError(f"cannot be read: {error.strerror}", at=str(folder)) from error
+        left.out(within or str(folder), f"a folder that cannot be read: {error.strerror}")
+        return
     for entry in entries:
         if entry.name.startswith("."):
             continue
-        if entry.is_dir() and not entry.is_symlink():
+        if entry.is_dir(follow_symlinks=False):
             if depth > 1:
-                yield from _tree(entry, depth - 1)
+                yield from _tree(folder / entry.name, depth - 1, left, f"{within}{entry.name}/")
         else:
-            yield entry
+            yield folder / entry.name

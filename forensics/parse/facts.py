@@ -328,7 +328,7 @@ def _given_coverage(section: Section, part: Part, got: _Gathered) -> None:
         if _DENIED.search(read_text(section, part, 1 << 16, [])):
             got.covers("journal", Coverage.DENIED)
     elif part.kind is PartKind.EMPTY:
-        if part.command is None or "journalctl" in part.command:
+        if section.coverage is not Coverage.NOT_COLLECTED and (part.command is None or "journalctl" in part.command):
             got.covers(_emptied(section, part), Coverage.CUT if section.cut else Coverage.EMPTY)
     elif kind := _EVIDENCE.get(part.kind):
         got.covers(kind, Coverage.CUT if section.cut else Coverage.GIVEN)

@@ -189,6 +189,20 @@ def test_a_file_that_may_not_be_read_is_an_error(tmp_path: Path) -> None:
         capture(file)
 
 
+def test_a_folder_below_that_cannot_be_read_costs_only_itself(tmp_path: Path) -> None:
+    if os.geteuid() == 0:
+        pytest.skip("root reads everything")
+    (tmp_path / "private").mkdir(mode=0)
+    (tmp_path / "listed").mkdir()
+    (tmp_path / "listed/a.txt").write_text("x\n")
+    (tmp_path / "listed").chmod(0o400)
+    (tmp_path / "z.txt").write_text("x\n")
+    made = capture(tmp_path)
+    (tmp_path / "listed").chmod(0o700)
+    assert names(made) == ["z.txt"]
+    assert [(p.source, "cannot be read: Permission denied" in p.text) for p in made.problems] == [("listed/a.txt", True), ("private/", True)]
+
+
 def test_sections_of_files_are_not_said_to_be_gaps(tmp_path: Path) -> None:
     (tmp_path / "a").touch()
     made = capture(tmp_path)

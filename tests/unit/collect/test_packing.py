@@ -182,6 +182,20 @@ def test_a_saved_answer_that_has_shrunk_is_cut_and_one_that_is_gone_was_not_coll
     loaded = bundle.load(tmp_path / "folder")
     assert [(s.coverage, s.cut) for s in loaded.sections] == [(Coverage.CUT, 7), (Coverage.NOT_COLLECTED, -1)]
     assert size > 7
+    assert [p.text for p in loaded.problems[1:]] == [
+        "not all of it: 7 bytes are missing", "not collected: it is missing in the saved capture, which is not whole",
+    ]  # fmt: skip
+
+
+def test_what_a_cut_off_bundle_lacks_was_not_collected_and_is_no_empty_answer(tmp_path: Path) -> None:
+    api.collect_bundle(str(SAMPLES / "silent-crash"), tmp_path / "a.tar")
+    data = (tmp_path / "a.tar").read_bytes()
+    (tmp_path / "cut.tar").write_bytes(data[: data.index(b"a/02-journal") + 512])
+    [found] = api.diagnose(str(tmp_path / "cut.tar"))
+    assert (found.coverage["journal"], found.coverage["status"], found.coverage["bench"]) == (Coverage.NOT_COLLECTED, Coverage.GIVEN, Coverage.GIVEN)
+    said = [w.text for w in found.warnings]
+    assert any("journal.txt: not collected: it is missing in the saved capture" in text for text in said)
+    assert any("not all of the archive could be read" in text for text in said)
 
 
 @pytest.mark.parametrize(
