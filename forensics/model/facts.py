@@ -95,6 +95,9 @@ class Asked:
     unit: str | None = None
     empty: bool = False
     filtered: bool = False  # a grep or -g stood behind it
+    limited: str = ""  # what else can have left its answer empty: --since today, -b
+    host: str | None = None  # of the ssh it was typed behind
+    tool: str = ""  # the program that was asked
     text: str = ""  # its first line of answer
 
 

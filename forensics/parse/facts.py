@@ -37,7 +37,7 @@ from forensics.model import (
 )
 from forensics.parse import bench, host, sniff, systemd, unitstate
 from forensics.parse import frame as framing
-from forensics.parse.asked import asked_unit, is_filtered
+from forensics.parse.asked import asked_unit, chosen, empties, filters, simples, unit_of
 from forensics.parse.sniff import Part
 from forensics.parse.tails import Ends
 
@@ -259,7 +259,7 @@ def _client(section: Section, part: Part, latest: float | None, got: _Gathered) 
 
 def read_text(section: Section, part: Part, limit: int, problems: list[Problem]) -> str:
     """The text of one part, at most ``limit`` bytes of it; what is left out becomes a problem."""
-    with section.path.open("rb") as stream:
+    with section.open() as stream:
         stream.seek(part.start)
         size = limit + 1 if part.end is None else min(part.end - part.start, limit + 1)
         data = stream.read(max(0, size))
@@ -301,10 +301,17 @@ def _given_coverage(section: Section, part: Part, got: _Gathered) -> None:
         if _DENIED.search(read_text(section, part, 1 << 16, [])):
             got.covers("journal", Coverage.DENIED)
     elif part.kind is PartKind.EMPTY:
-        if part.command is None or "journalctl" in part.command:
-            got.covers("journal", Coverage.EMPTY)
+        # a prompt with nothing behind it asked for nothing, and a grep that found nothing was not shown the journal
+        asked = (
+            [one for one in simples(part.command or "journalctl") if one.tool == "journalctl"]
+            if part.command is None or "journalctl" in part.command
+            else []
+        )
+        if asked:
+            got.covers("journal", Coverage.CUT if all(filters(one) or empties(one) for one in asked) else Coverage.EMPTY)
     elif kind := _EVIDENCE.get(part.kind):
-        got.covers(kind, Coverage.CUT if section.cut else Coverage.GIVEN)
+        given = Coverage.CUT if section.cut or (part.kind in JOURNALS and any(chosen(one) for one in simples(part.command or ""))) else Coverage.GIVEN
+        got.covers(kind, given)
 
 
 # --------------------------------------------------------------------------- what was asked
@@ -312,30 +319,30 @@ def _given_coverage(section: Section, part: Part, got: _Gathered) -> None:
 
 def _asked(section: Section, parts: Sequence[Part], got: _Gathered) -> None:
     if section.part in JOURNALS and got.coverage.get("journal") in (Coverage.EMPTY, Coverage.DENIED):
-        unit = asked_unit(section.argv)
-        got.asked.append(
-            Asked(
-                source=section.name,
-                line_no=0,
-                command=section.argv,
-                unit=unit,
-                empty=True,
-                filtered=is_filtered(section.argv),
-                text=_first_line(section.stderr),
-            )
-        )
+        got.asked.extend(_of_command(section.argv, section.name, 0, empty=True, text=_first_line(section.stderr)))
     answers: dict[tuple[int, str], list[Part]] = {}
     for part in parts:
         if part.command is not None and section.part is None:
             answers.setdefault((part.command_line, part.command), []).append(part)
     for (line_no, command), told in answers.items():
         text = _first_line(read_text(section, told[0], 1 << 12, []))
-        empty = all(part.kind is PartKind.EMPTY for part in told)
-        got.asked.append(
-            Asked(
-                source=section.name, line_no=line_no, command=command, unit=asked_unit(command), empty=empty, filtered=is_filtered(command), text=text
-            )
+        silent = all(part.kind in (PartKind.EMPTY, PartKind.NOTICE) for part in told) and any(part.kind is PartKind.EMPTY for part in told)
+        # of several commands on a line, "-- No entries --" is the journal's answer
+        none = not silent and any(part.kind is PartKind.EMPTY for part in told) and not any(part.kind in JOURNALS for part in told)
+        got.asked.extend(_of_command(command, section.name, line_no, empty=silent, text=text, no_entries=none))
+
+
+def _of_command(command: str, source: str, line_no: int, *, empty: bool, text: str, no_entries: bool = False) -> list[Asked]:
+    """What each program of a line was asked; of a line without a program that is known, one answer to the whole."""
+    found = simples(command)
+    journals = [one for one in found if one.tool == "journalctl"]
+    return [
+        Asked(
+            source=source, line_no=line_no, command=command, unit=unit_of(one), empty=empty or (no_entries and journals == [one]),
+            filtered=filters(one), limited=empties(one), host=one.host, tool=one.tool, text=text,
         )
+        for one in found
+    ] or [Asked(source=source, line_no=line_no, command=command, empty=empty, text=text)]  # fmt: skip
 
 
 def _first_line(text: str) -> str:

@@ -59,7 +59,7 @@ def _in_order(section: Section, part: Part, *, max_line: int = MAX_LINE) -> Iter
             yield from turned.turned(section, part)
             return
         problems = (Problem(source=section.name, line=part.first_line, text=turned.TOO_LARGE),)
-    for piece in pieces(section.path, source=section.name, first_line=part.first_line, start=part.start, end=part.end, max_line=max_line):
+    for piece in pieces(section.open, source=section.name, first_line=part.first_line, start=part.start, end=part.end, max_line=max_line):
         yield piece._replace(problems=(*problems, *piece.problems)) if problems else piece
         problems = ()
 

@@ -56,7 +56,7 @@ class PrettyBlock(JsonBlock):
 
 def is_pretty(section: Section, part: Part) -> bool:
     """Whether a journal with fields is one whose entries go over several lines."""
-    with section.path.open("rb") as stream:
+    with section.open() as stream:
         stream.seek(part.start)
         head = stream.read(1 << 12)
     first = next((line for line in head.split(b"\n") if line.strip() and not line.startswith(b"-- ")), b"").strip()
@@ -89,7 +89,7 @@ def _block(batch: list[_Entry], reader: _Reader, part: Part, unwrapper: Unwrappe
 
 
 def _lines(section: Section, part: Part, reader: _Reader) -> Iterator[_Line]:
-    for piece in pieces(section.path, source=section.name, first_line=part.first_line, start=part.start, end=part.end, max_line=MAX_ENTRY_LINE):
+    for piece in pieces(section.open, source=section.name, first_line=part.first_line, start=part.start, end=part.end, max_line=MAX_ENTRY_LINE):
         start = piece.start
         reader.problems.extend(piece.problems)
         for number, text in enumerate(piece.data.removesuffix(b"\n").split(b"\n"), piece.line):

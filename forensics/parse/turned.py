@@ -41,7 +41,7 @@ def newest_first(section: Section, part: Part) -> bool:
     """
     size = section.size()
     end = size if part.end is None else min(part.end, size)
-    with section.path.open("rb") as stream:
+    with section.open() as stream:
         stream.seek(part.start)
         head = stream.read(min(_LOOK, end - part.start))
         stream.seek(max(part.start, end - _LOOK))
@@ -55,7 +55,7 @@ def newest_first(section: Section, part: Part) -> bool:
 
 def turned(section: Section, part: Part) -> Iterator[Piece]:
     """The part as pieces of whole lines, its last record first."""
-    with section.path.open("rb") as stream:
+    with section.open() as stream:
         stream.seek(part.start)
         data = stream.read(MOST if part.end is None else min(MOST, part.end - part.start))
     lines = data.removesuffix(b"\n").split(b"\n")

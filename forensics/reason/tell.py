@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from forensics import clock
 from forensics.model import Cause, EndKind, Health, Pick, Warn
+from forensics.reason import silence
 from forensics.reason.client import false_ready
 from forensics.reason.known import KnownFacts
 from forensics.reason.place import Story, failed
@@ -58,7 +59,7 @@ def warnings(story: Story, known: KnownFacts, pick: Pick, verdict: Verdict) -> t
     found = []
     if pick.how == "mistyped" and pick.asked and pick.unit:
         found.append(Warn(kind="mistyped-unit", asked=pick.asked, meant=pick.unit, text=pick.why or f"{pick.asked} does not exist, {pick.unit} does"))
-    found.extend(_asked(story, pick))
+    found.extend(silence.warnings(story, pick))
     wrong = false_ready(story)
     if wrong is not None:
         found.append(wrong)
@@ -77,35 +78,3 @@ def warnings(story: Story, known: KnownFacts, pick: Pick, verdict: Verdict) -> t
         now = f", and runs since {clock.hms(last_one.started_at)} UTC" if last_one.alive and last_one.started_at is not None else ""
         found.append(Warn(kind="earlier-life", text=f"this is about an earlier life of the unit; it has been started again{now}"))
     return tuple(dict.fromkeys(found))
-
-
-def _asked(story: Story, pick: Pick) -> list[Warn]:
-    """Empty answers that prove nothing: of a name that does not exist, or behind a filter."""
-    from forensics.units import difference, near
-
-    found = []
-    names = [n for n in (story.unit, *story.facts.unit_names) if n]
-    for asked in story.facts.asked:
-        unit = asked.unit
-        if not asked.empty:
-            continue
-        if unit and names and unit not in names and unit != pick.asked:
-            meant, distance, _ = near(unit, names)
-            if meant is not None:
-                found.append(
-                    Warn(
-                        kind="mistyped-unit",
-                        asked=unit,
-                        meant=meant,
-                        text=f"{difference(unit, meant, distance)}; its empty journal ({asked.source}:{asked.line_no}) proves nothing",
-                    )
-                )
-        elif asked.filtered:
-            found.append(
-                Warn(
-                    kind="empty-grep",
-                    asked=asked.command,
-                    text=f"an empty filter ({asked.source}:{asked.line_no}) proves nothing: a server that is loading logs no error",
-                )
-            )
-    return found
