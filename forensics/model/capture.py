@@ -70,6 +70,7 @@ class Section:
     stderr: str = ""
     part: PartKind | None = None  # None: to be recognised by its content
     text: bytes | None = None  # what is read in place of the file: a paste without what was around it, line for line
+    entries: PartKind | None = None  # ``text`` is what a collector exported, as entries of a journal in json: evidence of this kind
 
     def open(self) -> BinaryIO:
         """The bytes as a stream that can be sought in."""

@@ -140,6 +140,7 @@ def facts(capture: Capture, scan: Scanned, *, tails: Ends | None = None) -> Fact
         kinds=got.kinds,
         coverage={kind: got.coverage.get(kind, Coverage.NOT_COLLECTED) for kind in (*KINDS, *got.coverage)},
         argv=_argv(capture, units),
+        blobs=tails.blobs if tails else {},
         problems=(*got.problems, *(tails.problems if tails else ())),
         at=told if told is not None else _last_stamp(seen, ends, got.benches),
         offset_s=capture.offset_s,

@@ -47,6 +47,7 @@ class Part:
     end: int | None = None
     command: str | None = None
     command_line: int = 0
+    entries: bool = False  # its lines are entries of a journal in json, whatever it is evidence of
     problems: tuple[Problem, ...] = ()
 
 
@@ -64,6 +65,8 @@ def parts(section: Section) -> list[Part]:
     """What the section holds, in order; at least one part. Bounded: reads at most ``MAX_MIXED`` bytes."""
     if section.part is not None:
         return [Part(kind=_of_known(section, section.part))]
+    if section.entries is not None:
+        return [Part(kind=section.entries, entries=True)]
     size = section.size()
     mixed = size <= MAX_MIXED
     raw = section.head(MAX_MIXED if mixed else _HEAD)

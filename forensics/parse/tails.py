@@ -38,6 +38,7 @@ class Ends:
         self.lines: dict[str, int] = {}
         self.first: dict[str, list[Frame]] = {}
         self.problems: list[Problem] = []
+        self.blobs: dict[str, int] = {}
         self._held: dict[str, deque[Lines]] = {}
         self._last: dict[str, list[Frame]] | None = None
 
@@ -58,6 +59,8 @@ class Ends:
         source, count = block.source, len(block.keys)
         self.lines[source] = self.lines.get(source, 0) + count
         self.problems.extend(getattr(block, "problems", ()))
+        if blobs := getattr(block, "blobs", 0):
+            self.blobs[source] = self.blobs.get(source, 0) + blobs
         first = self.first.setdefault(source, [])
         for i in range(count):
             if len(first) >= self.keep_first:

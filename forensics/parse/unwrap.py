@@ -26,6 +26,7 @@ _UNIX = r"\d{9,10}\.\d{6}"
 _MONOTONIC = r"\[ *\d{1,9}\.\d{6}\]"
 _JOURNAL = re.compile(rf"(?:<\d{{1,3}}>)?({_ISO}|{_SHORT}|{_FULL}|{_UNIX}|{_MONOTONIC}) ([\w.:-]+) (?=\S)")
 _MAX_HEAD = 160
+_PIECES = 8  # of either end of a line with carriage returns
 _MAX_PID = 10  # digits
 SEPARATOR = re.compile(r"-- (?:Boot (?P<boot>[0-9a-f]{32})|Reboot|No entries|(?:Journal|Logs) begin\b.*) ?--|-- (?:Journal|Logs) begin")
 _IDENT = re.compile(r"[\w./@()+-]{1,64}(?: [\w./@()+-]{1,32})?")
@@ -226,10 +227,17 @@ class Unwrapper:
         text = clean(text)
         if text[:1] in _WRAPPED or "| " in text[:80] or "\t" in text[:100]:
             text, stamp, ident, outer = self._containers(text, stamp, ident, outer)
-        text, inner, rank, inner_pid, own = self._prefixes.take(text)
+        text, inner, rank, inner_pid, own = self._prefixes.take(text) if "\r" not in text else self._written_over(text)
         return Opened(
             text, opened.origin, outer, own, opened.indent, stamp, inner, opened.host, ident, opened.pid, inner_pid, rank, opened.trusted, opened.since_boot, opened.boot
         )  # fmt: skip
+
+    def _written_over(self, text: str) -> Taken:
+        """A progress bar and what was logged while it stood there: of each piece the prefix comes off, and the last one that has a prefix says whose it is."""
+        pieces = text.split("\r")
+        taken = [self._prefixes.take(piece) if at < _PIECES or at >= len(pieces) - _PIECES else Taken(piece) for at, piece in enumerate(pieces)]
+        last = next((one for one in reversed(taken) if one.own), taken[0])
+        return last._replace(text="\r".join(one.text for one in taken))
 
     def _containers(self, text: str, stamp: str, ident: str, outer: bool) -> tuple[str, str, str, bool]:
         if text.startswith('{"log":"'):

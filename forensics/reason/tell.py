@@ -67,6 +67,11 @@ def warnings(story: Story, known: KnownFacts, pick: Pick, verdict: Verdict) -> t
         found.append(Warn(kind="false-ready", text="the ready line was printed although the port belongs to another process"))
     for problem in [p for p in story.facts.problems if p.source not in SIDE_EVIDENCE][:5]:
         found.append(Warn(kind="unread", text=f"{problem.source}{f':{problem.line}' if problem.line else ''}: {problem.text}"))
+    if verdict.by not in ("root", "health"):  # where the words were found, those that were not saved are not missed
+        for source, left_out in story.facts.blobs.items():
+            lines = "one message is" if left_out == 1 else f"{left_out} messages are"
+            text = f"{lines} not in {source} (blob data: colours, progress bars, or too long): journalctl -a shows them"
+            found.append(Warn(kind="blobs", text=text))
     before = [x for x in story.lives[: story.issue.index] if failed(x)]
     if before and not failed(story.issue) and story.issue is story.lives[-1]:
         last = before[-1]
