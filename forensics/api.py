@@ -147,7 +147,7 @@ def facts_of(capture: Capture, rules: RuleSet, *, unit: str | None = None) -> tu
     capture = parse.prepared(capture)
     blocks, tails = parse.watch(parse.frames(capture, rules.prefixes))
     scanned = ruleset.scan(blocks, rules)
-    facts = _dated(parse.facts(capture, scanned, tails=tails), capture)
+    facts = _dated(parse.facts(capture, scanned, tails=tails, about=units.full_name(unit) if unit else None), capture)
     if capture.pick.unit is None and capture.target.kind is TargetKind.FILES:
         capture = replace(capture, pick=_pick_from_evidence(facts, rules, unit))
     return facts, capture

@@ -189,6 +189,8 @@ class Facts:
     kinds: Mapping[str, tuple[PartKind, ...]] = field(default_factory=dict)  # source → what it holds
     coverage: Mapping[str, Coverage] = field(default_factory=dict)  # journal, status, kernel, bench, … → coverage
     argv: tuple[str, ...] = ()  # of the unit file or status
+    host: str | None = None  # of several hosts in the evidence the one that all of this is about
+    other_hosts: Mapping[str, int] = field(default_factory=dict)  # host → lines of it that were left out
     blobs: Mapping[str, int] = field(default_factory=dict)  # source → messages that are not in what was saved ("[85B blob data]", null)
     problems: tuple[Problem, ...] = ()
     at: float | None = None

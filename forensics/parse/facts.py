@@ -35,8 +35,9 @@ from forensics.model import (
     Tail,
     UnitState,
 )
-from forensics.parse import bench, host, sniff, systemd, unitstate
+from forensics.parse import bench, hosts, sniff, systemd, unitstate
 from forensics.parse import frame as framing
+from forensics.parse import host as answers
 from forensics.parse.asked import asked_unit, chosen, empties, filters, simples, unit_of
 from forensics.parse.sniff import Part
 from forensics.parse.tails import Ends
@@ -100,8 +101,8 @@ class _Gathered:
         self.coverage[kind] = min(held, coverage, key=_BETTER.index)
 
 
-def facts(capture: Capture, scan: Scanned, *, tails: Ends | None = None) -> Facts:
-    """All facts of a capture. ``tails`` are the ends of the sources as watched on their way to the scan.
+def facts(capture: Capture, scan: Scanned, *, tails: Ends | None = None, about: str | None = None) -> Facts:
+    """All facts of a capture. ``tails`` are the ends of the sources as watched on their way to the scan; ``about`` is the unit that was asked about.
 
     Stamps without a year are completed from the capture's time, else from the latest full stamp in the evidence, else from the files' own times;
     stamps without a zone are taken as UTC.
@@ -110,6 +111,9 @@ def facts(capture: Capture, scan: Scanned, *, tails: Ends | None = None) -> Fact
     for section in capture.sections:
         _section(section, got)
     told = _told_at(capture, got)
+    asked_hosts = (capture.host, capture.target.host, *(asked.host for asked in got.asked))
+    host, others = hosts.meant(scan.hits, tails.frames() if tails else (), asked=asked_hosts, about=about or capture.pick.unit)
+    hits = [hit for hit in scan.hits if hosts.of_host(hit.frame, host)] if host else scan.hits
     latest = told if told is not None else _latest_full(scan.hits, tails)
     if latest is None:
         latest = max((at for section, part in got.clients if (at := _client_latest(section, part)) is not None), default=None)
@@ -117,8 +121,8 @@ def facts(capture: Capture, scan: Scanned, *, tails: Ends | None = None) -> Fact
         latest = max((s.path.stat().st_mtime for s in capture.sections if s.path.exists()), default=None)
     record = partial(framing.record, latest=latest)
     order = {section.name: number for number, section in enumerate(capture.sections)}
-    seen = sorted((Seen(hit, record(hit.frame)) for hit in scan.hits), key=lambda s: (order.get(s.record.source, len(order)), s.record.line_no))
-    ends = tails.tails(record) if tails else {}
+    seen = sorted((Seen(hit, record(hit.frame)) for hit in hits), key=lambda s: (order.get(s.record.source, len(order)), s.record.line_no))
+    ends = tails.tails(record, (lambda frame: hosts.of_host(frame, host)) if host else None) if tails else {}
     for section, part in got.clients:
         _client(section, part, latest, got)
     spoken = _spoken_of(seen, ends)
@@ -140,6 +144,8 @@ def facts(capture: Capture, scan: Scanned, *, tails: Ends | None = None) -> Fact
         kinds=got.kinds,
         coverage={kind: got.coverage.get(kind, Coverage.NOT_COLLECTED) for kind in (*KINDS, *got.coverage)},
         argv=_argv(capture, units),
+        host=host or None,
+        other_hosts=others,
         blobs=tails.blobs if tails else {},
         problems=(*got.problems, *(tails.problems if tails else ())),
         at=told if told is not None else _last_stamp(seen, ends, got.benches),
@@ -153,7 +159,7 @@ def unit_overview(sections: Iterable[Section]) -> tuple[tuple[str, ...], dict[st
     for section in sections:
         if section.part is PartKind.UNITS:
             whole = Part(kind=PartKind.UNITS, first_line=1, last_line=None, start=0, end=None, command=None)
-            states.extend(host.units(read_text(section, whole, MAX_TEXT, []), source=section.name)[0])
+            states.extend(answers.units(read_text(section, whole, MAX_TEXT, []), source=section.name)[0])
     return unitstate.unit_names(states), {state.name: state for state in states}
 
 
@@ -190,7 +196,7 @@ def _structured(section: Section, part: Part, got: _Gathered) -> None:
         elif part.kind is PartKind.UNIT_FILE:
             states, problems = unitstate.unit_file(text, source=source, first_line=first, unit=unit)
         else:
-            states, problems = host.units(text, source=source, first_line=first)
+            states, problems = answers.units(text, source=source, first_line=first)
             got.listed.extend(states)
             got.problems.extend(problems)
             return
@@ -201,33 +207,33 @@ def _structured(section: Section, part: Part, got: _Gathered) -> None:
 
 
 def _sockets(text: str, source: str, first: int, got: _Gathered) -> None:
-    found, problems = host.listeners(text, source=source, first_line=first)
+    found, problems = answers.listeners(text, source=source, first_line=first)
     if found or not problems:
         got.listeners = [*(got.listeners or ()), *found]
     got.problems.extend(problems)
 
 
 def _health(text: str, source: str, first: int, got: _Gathered) -> None:
-    found, problems = host.probes(text, source=source, first_line=first)
+    found, problems = answers.probes(text, source=source, first_line=first)
     got.probes.extend(found)
     got.problems.extend(problems)
 
 
 def _gpu(text: str, source: str, first: int, got: _Gathered) -> None:
-    cards, processes, problems = host.gpus(text, source=source, first_line=first)
+    cards, processes, problems = answers.gpus(text, source=source, first_line=first)
     got.gpus.extend(cards)
     got.gpu_processes.extend(processes)
     got.problems.extend(problems)
 
 
 def _clock(text: str, source: str, first: int, got: _Gathered) -> None:
-    found, problems = host.clock(text, source=source, first_line=first)
+    found, problems = answers.clock(text, source=source, first_line=first)
     got.clock_at = found.at if got.clock_at is None else got.clock_at
     got.problems.extend(problems)
 
 
 def _boots(text: str, source: str, first: int, got: _Gathered) -> None:
-    found, problems = host.boots(text, source=source, first_line=first)
+    found, problems = answers.boots(text, source=source, first_line=first)
     got.boots.extend(found)
     got.problems.extend(problems)
 

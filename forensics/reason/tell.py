@@ -67,6 +67,11 @@ def warnings(story: Story, known: KnownFacts, pick: Pick, verdict: Verdict) -> t
         found.append(Warn(kind="false-ready", text="the ready line was printed although the port belongs to another process"))
     for problem in [p for p in story.facts.problems if p.source not in SIDE_EVIDENCE][:5]:
         found.append(Warn(kind="unread", text=f"{problem.source}{f':{problem.line}' if problem.line else ''}: {problem.text}"))
+    if story.facts.other_hosts:
+        others = ", ".join(f"{name} ({count} lines that matter)" for name, count in list(story.facts.other_hosts.items())[:5])
+        found.append(
+            Warn(kind="other-hosts", text=f"this is about {story.facts.host}; the evidence holds lines of other hosts, which were left out: {others}")
+        )
     if verdict.by not in ("root", "health"):  # where the words were found, those that were not saved are not missed
         for source, left_out in story.facts.blobs.items():
             lines = "one message is" if left_out == 1 else f"{left_out} messages are"
