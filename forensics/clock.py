@@ -86,6 +86,22 @@ def parse_exported(value: object) -> float | None:
     return parse_stamp(value)
 
 
+def has_zone(text: str) -> bool:
+    """True for a stamp that names a moment by itself: with a zone that is believed, or in seconds since 1970."""
+    text = text.strip().strip("[]")
+    found = _ISO.fullmatch(text) or _CTIME.fullmatch(text)
+    if found is not None:
+        zone, name = found.groups()[-2:]
+        return bool(zone) or name in ("UTC", "GMT") or bool(name and name[0] in "+-")
+    return _UNIX.fullmatch(text) is not None
+
+
+def offset(east_s: float) -> str:
+    """``UTC+02:00``."""
+    minutes = round(abs(east_s) / 60)
+    return f"UTC{'-' if east_s < 0 else '+'}{minutes // 60:02d}:{minutes % 60:02d}"
+
+
 def lacks_year(text: str) -> bool:
     """True for a stamp that is complete but for its year."""
     text = text.strip().strip("[]")

@@ -191,6 +191,7 @@ class Facts:
     argv: tuple[str, ...] = ()  # of the unit file or status
     host: str | None = None  # of several hosts in the evidence the one that all of this is about
     other_hosts: Mapping[str, int] = field(default_factory=dict)  # host → lines of it that were left out
+    assumed: tuple[str, ...] = ()  # what was taken for granted about times, and why
     blobs: Mapping[str, int] = field(default_factory=dict)  # source → messages that are not in what was saved ("[85B blob data]", null)
     problems: tuple[Problem, ...] = ()
     at: float | None = None

@@ -35,7 +35,7 @@ from forensics.model import (
     Tail,
     UnitState,
 )
-from forensics.parse import bench, hosts, sniff, systemd, unitstate
+from forensics.parse import bench, hosts, sniff, systemd, unitstate, zones
 from forensics.parse import frame as framing
 from forensics.parse import host as answers
 from forensics.parse.asked import asked_unit, chosen, empties, filters, simples, unit_of
@@ -110,16 +110,20 @@ def facts(capture: Capture, scan: Scanned, *, tails: Ends | None = None, about: 
     got = _Gathered(problems=list(capture.problems))
     for section in capture.sections:
         _section(section, got)
-    told = _told_at(capture, got)
+    kept = [*(hit.frame for hit in scan.hits), *(tails.frames() if tails else ())]
+    # a first reading without zones, by which they are found
+    found_zones = zones.zones(kept, got.states, partial(framing.record, latest=_latest(capture, got, kept)))
+    got.states = zones.shifted(got.states, found_zones)
+    told, latest = _told_at(capture, got), _latest(capture, got, kept)
     asked_hosts = (capture.host, capture.target.host, *(asked.host for asked in got.asked))
     host, others = hosts.meant(scan.hits, tails.frames() if tails else (), asked=asked_hosts, about=about or capture.pick.unit)
     hits = [hit for hit in scan.hits if hosts.of_host(hit.frame, host)] if host else scan.hits
-    latest = told if told is not None else _latest_full(scan.hits, tails)
-    if latest is None:
-        latest = max((at for section, part in got.clients if (at := _client_latest(section, part)) is not None), default=None)
-    if latest is None:
-        latest = max((s.path.stat().st_mtime for s in capture.sections if s.path.exists()), default=None)
-    record = partial(framing.record, latest=latest)
+    plain = partial(framing.record, latest=latest)
+
+    def record(frame: Frame) -> Record:
+        zone = found_zones.get(frame.source)
+        return plain(frame, zone_s=zone.east_s) if zone is not None else plain(frame)
+
     order = {section.name: number for number, section in enumerate(capture.sections)}
     seen = sorted((Seen(hit, record(hit.frame)) for hit in hits), key=lambda s: (order.get(s.record.source, len(order)), s.record.line_no))
     ends = tails.tails(record, (lambda frame: hosts.of_host(frame, host)) if host else None) if tails else {}
@@ -146,6 +150,7 @@ def facts(capture: Capture, scan: Scanned, *, tails: Ends | None = None, about: 
         argv=_argv(capture, units),
         host=host or None,
         other_hosts=others,
+        assumed=zones.said(found_zones),
         blobs=tails.blobs if tails else {},
         problems=(*got.problems, *(tails.problems if tails else ())),
         at=told if told is not None else _last_stamp(seen, ends, got.benches),
@@ -406,11 +411,15 @@ def _told_at(capture: Capture, got: _Gathered) -> float | None:
     return max((state.since + state.ago_s for _, state in got.states if state.since is not None and state.ago_s is not None), default=None)
 
 
-def _latest_full(hits: Iterable[Hit], tails: Ends | None) -> float | None:
-    frames: list[Frame] = [hit.frame for hit in hits]
-    for ends in (tails.first, tails.last) if tails else ():
-        frames += [frame for kept in ends.values() for frame in kept]
-    return max((at for frame in frames if (at := framing.record(frame).at) is not None), default=None)
+def _latest(capture: Capture, got: _Gathered, frames: Iterable[Frame]) -> float | None:
+    """A time that nothing in the evidence is after: as it says itself, else its latest full stamp, else that of its files."""
+    told = _told_at(capture, got)
+    if told is not None:
+        return told
+    full = [at for frame in frames if (at := framing.record(frame).at) is not None]
+    full += [at for _, state in got.states for at in (state.since, state.started_at, state.exited_at) if at is not None]
+    full = full or [at for section, part in got.clients if (at := _client_latest(section, part)) is not None]
+    return max(full or (s.path.stat().st_mtime for s in capture.sections if s.path.exists()), default=None)
 
 
 _FULL_STAMP = re.compile(r"\b20\d\d-[01]\d-[0-3]\d[T ][0-2]\d:[0-5]\d:[0-6]\d\b")

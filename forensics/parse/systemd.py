@@ -283,6 +283,7 @@ def _shown(values: Mapping[str, str], at: Mapping[str, int], source: str, unit: 
         ("process", "ExecMainStatus"),
         ("loaded", "LoadState"),
         ("restarts", "NRestarts"),
+        ("exited", "ExecMainExitTimestamp"),
     ):
         if key in values and (name != "process" or code):
             lines[name] = (at[key], f"{key}={values[key]}")

@@ -67,6 +67,7 @@ def warnings(story: Story, known: KnownFacts, pick: Pick, verdict: Verdict) -> t
         found.append(Warn(kind="false-ready", text="the ready line was printed although the port belongs to another process"))
     for problem in [p for p in story.facts.problems if p.source not in SIDE_EVIDENCE][:5]:
         found.append(Warn(kind="unread", text=f"{problem.source}{f':{problem.line}' if problem.line else ''}: {problem.text}"))
+    found.extend(Warn(kind="assumed-zone", text=text) for text in story.facts.assumed)
     if story.facts.other_hosts:
         others = ", ".join(f"{name} ({count} lines that matter)" for name, count in list(story.facts.other_hosts.items())[:5])
         found.append(
