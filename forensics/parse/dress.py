@@ -114,8 +114,9 @@ def _numbers(lines: Lines) -> Lines | None:
 
 
 def _indents(lines: Lines) -> Lines | None:
-    """Blocks (between blank lines, or all of it) that are indented as a whole."""
-    for blocks in (_whole(lines), _blocks(lines)):
+    """Blocks that are indented as a whole, or all of it. Below a line of a journal that is not indented they are the further lines of its message."""
+    journal = any(journal_line(clean(line)) is not None for line in lines if line[:1].isalnum() or line[:1] in "[<")
+    for blocks in (_whole(lines), iter(()) if journal else _blocks(lines)):
         out, changed = list(lines), False
         for start, stop in blocks:
             block = lines[start:stop]

@@ -42,6 +42,14 @@ _LEVELS = frozenset({"TRACE", "DEBUG", "INFO", "WARN", "WARNING", "ERROR", "CRIT
 # what a child of PID 1 writes before it becomes the program (old versions call it systemd, with its own pid)
 _BEFORE_EXEC = re.compile(r"(?:[\w:.\\@-]{1,250}\.(?:service|scope|socket|mount|swap): )?(?:Failed at step |Failed to (?!start|stop|listen|mount|enqueue|reload|connect|activate|kill)|Changing to the requested working directory failed|Unable to locate executable"
                           r"|Executable \S{1,300} missing|[^\n]{0,100}\bspawning\b)")  # fmt: skip
+# systemd's own programs; others are called systemd-docker, systemd-cron, …
+_OF_SYSTEMD = re.compile(
+    r"(?:journald|logind|udevd?|coredump|oomd|networkd(?:-wait-online)?|resolved?|timesyncd|timedated|hostnamed|localed|machined|homed|userdbd|userwork|importd|portabled|sysext|sysupdated?"
+    r"|tmpfiles|sysusers|sysctl|modules-load|modprobe|fsck|fsckd|quotacheck|remount-fs|growfs|makefs|repart|random-seed|update-(?:utmp|done)|user-(?:sessions|runtime-dir)|vconsole-setup"
+    r"|backlight|rfkill|binfmt|cryptsetup|veritysetup|integritysetup|pstore|bless-boot|boot-check-no-failures|shutdown|sleep|hibernate-resume|halt|reboot|cgroups-agent|executor|nspawn"
+    r"|socket-proxyd|stdio-bridge|journal-(?:upload|remote|gatewayd)|inhibit|ask-password|tty-ask-password-agent|initctl|reply-password|volatile-root|battery-check|pcr(?:extend|lock|phase)"
+    r"|tpm2-setup|storagetm|mountwork|nsresourced|bootctl|firstboot|machine-id-setup|[a-z-]{1,40}-generator)"
+)
 _UNIT_HEAD = re.compile(r"(?P<unit>[\w:.\\@-]{1,250}\.(?:service|scope|socket|slice|mount|timer|target))\b")
 
 
@@ -174,7 +182,7 @@ def origin_of(ident: str, pid: int | None) -> tuple[Origin, bool]:
     """
     if ident == "kernel" and pid is None:
         return Origin.KERNEL, True
-    if ident in ("systemd", "init.scope") or ident.startswith(("systemd-", "(")):
+    if ident in ("systemd", "init.scope") or ident.startswith("(") or (ident.startswith("systemd-") and _OF_SYSTEMD.fullmatch(ident, 8)):
         return Origin.SYSTEMD, pid == 1 and not ident.startswith(("systemd-", "("))
     return Origin.SERVER, False
 
@@ -205,7 +213,7 @@ class Unwrapper:
             text = clean(line)
             opened = journal_line(text) or separator(text)
             if opened is not None:
-                if self._has_init and opened.ident == "systemd" and opened.pid not in (None, 1) and not _BEFORE_EXEC.match(opened.text):
+                if self._has_init and not opened.trusted and self._pretends(opened):
                     opened = opened._replace(origin=Origin.SERVER)  # a user's own manager, or somebody who calls himself so
                 return self.message(opened) if opened.origin is Origin.SERVER else opened
             if self.journal:
@@ -218,6 +226,13 @@ class Unwrapper:
         if self.kind is PartKind.NOTICE:
             return Opened(clean(line), Origin.ANY)
         return self.message(Opened(line, self.plain_origin))
+
+    @staticmethod
+    def _pretends(opened: Opened) -> bool:
+        """Whether somebody else speaks as PID 1: how a unit fares is for nobody else to say."""
+        if opened.ident == "systemd":
+            return opened.pid not in (None, 1) and not _BEFORE_EXEC.match(opened.text)
+        return opened.ident.startswith("systemd-") and bool(unit_in(opened.text))
 
     def message(self, opened: Opened) -> Opened:
         """Take container, CI and server prefixes off a message."""
