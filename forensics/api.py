@@ -270,9 +270,10 @@ def facts_of(capture: Capture, rules: RuleSet, *, unit: str | None = None) -> tu
     """The facts of a capture in one pass over its text, and the capture with its unit picked (saved files: out of the evidence itself)."""
     from forensics import parse, ruleset
 
+    capture = parse.prepared(capture)
     blocks, tails = parse.watch(parse.frames(capture, rules.prefixes))
     scanned = ruleset.scan(blocks, rules)
-    facts = _dated(parse.facts(capture, scanned, tails=tails), capture)
+    facts = _dated(parse.facts(capture, scanned, tails=tails, about=units.full_name(unit) if unit else None), capture)
     if capture.pick.unit is None and capture.target.kind not in (TargetKind.SSH, TargetKind.LOCAL, TargetKind.BUNDLE):
         capture = replace(capture, pick=_pick_from_evidence(facts, rules, unit or capture.pick.asked))
     return facts, capture
@@ -319,6 +320,9 @@ def _pick_from_evidence(facts: Facts, rules: RuleSet, unit: str | None) -> Pick:
     for name in filter(None, facts.units):
         votes[name] = votes.get(name, 0) + 100_000
     if not votes:
+        typed = {a.unit for a in facts.asked if a.unit is not None}
+        if not facts.unit_names and len(typed) == 1:
+            return Pick(unit=typed.pop(), how="evidence", why="the only unit that was asked about")
         return Pick(unit=facts.unit_names[0], how="evidence", why="the only unit named in the evidence") if len(facts.unit_names) == 1 else Pick()
     best = max(votes, key=lambda n: votes[n])
     others = tuple(n for n in votes if n != best)

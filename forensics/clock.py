@@ -27,6 +27,7 @@ _ISO = re.compile(r"(?:[A-Z][a-z]{2} )?(\d{4})[-/](\d\d)[-/](\d\d)(?:T| (?:- )?)
 _SYSLOG = re.compile(r"([A-Z][a-z]{2}) ([ \d]?\d) " + _CLOCK)
 _MONTH_DAY = re.compile(r"(\d\d)-?(\d\d) " + _CLOCK)  # 05-09 10:15:18, and glog's 0509 10:15:18.123456
 _CTIME = re.compile(r"[A-Z][a-z]{2} ([A-Z][a-z]{2}) ([ \d]?\d) " + _CLOCK + r" (\d{4})" + _ZONE)
+_KIBANA = re.compile(r"([A-Z][a-z]{2}) (\d{1,2}), (\d{4}) @ (\d\d:\d\d:\d\d(?:\.\d{1,9})?)")
 _UNIX = re.compile(r"@?(\d{9,10})(?:\.(\d{1,9}))?")
 
 # systemd's own table (src/basic/time-util.c): a month is 30.44 days, a year 365.25
@@ -66,6 +67,39 @@ def parse_stamp(text: str, *, year: int | None = None, zone_s: float | None = No
         word, day, hour, minute, second, fraction, full, zone, name = found.groups()
         return _epoch(int(full), _MONTHS.get(word), int(day), hour, minute, second, fraction, _zone(zone or name, zone_s))
     return None
+
+
+def parse_exported(value: object) -> float | None:
+    """Epoch seconds of a time in an export: a stamp of any usual form, or seconds, milli-, micro- or nanoseconds since 1970; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+        return None
+    if isinstance(value, float) or (isinstance(value, str) and re.fullmatch(r"\d{9,10}\.\d{1,9}", value)):
+        seconds = float(value)
+        return seconds if 1e8 <= seconds < 1e10 else seconds / 1000 if 1e11 <= seconds < 1e13 else None
+    if isinstance(value, int) or (value.isascii() and value.isdigit()):
+        digits = str(value)
+        unit = {9: 1, 10: 1, 12: 1_000, 13: 1_000, 15: 1_000_000, 16: 1_000_000, 18: 1_000_000_000, 19: 1_000_000_000}.get(len(digits))
+        return int(digits) / unit if unit is not None else None
+    if found := _KIBANA.fullmatch(value.strip()):
+        word, day, full, rest = found.groups()
+        return parse_stamp(f"{full}-{_MONTHS.get(word, 0):02d}-{int(day):02d} {rest}")
+    return parse_stamp(value)
+
+
+def has_zone(text: str) -> bool:
+    """True for a stamp that names a moment by itself: with a zone that is believed, or in seconds since 1970."""
+    text = text.strip().strip("[]")
+    found = _ISO.fullmatch(text) or _CTIME.fullmatch(text)
+    if found is not None:
+        zone, name = found.groups()[-2:]
+        return bool(zone) or name in ("UTC", "GMT") or bool(name and name[0] in "+-")
+    return _UNIX.fullmatch(text) is not None
+
+
+def offset(east_s: float) -> str:
+    """``UTC+02:00``."""
+    minutes = round(abs(east_s) / 60)
+    return f"UTC{'-' if east_s < 0 else '+'}{minutes // 60:02d}:{minutes % 60:02d}"
 
 
 def lacks_year(text: str) -> bool:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from io import BytesIO
 from pathlib import Path
-from typing import NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from forensics.model.vocabulary import Coverage, Origin, PartKind, Word
 
@@ -76,20 +77,26 @@ class Section:
     stderr: str = ""
     part: PartKind | None = None  # None: to be recognised by its content
     hint: PartKind | None = None  # what a file of that name usually holds: decides only where the content says nothing
+    text: bytes | None = None  # what is read in place of the file: a paste without what was around it, line for line
+    entries: PartKind | None = None  # ``text`` is what a collector exported, as entries of a journal in json: evidence of this kind
+
+    def open(self) -> BinaryIO:
+        """The bytes as a stream that can be sought in."""
+        return self.path.open("rb") if self.text is None else BytesIO(self.text)
 
     def size(self) -> int:
-        """Bytes on disk."""
-        return self.path.stat().st_size
+        """How many bytes there are."""
+        return self.path.stat().st_size if self.text is None else len(self.text)
 
     def chunks(self, max_bytes: int = 1 << 20) -> Iterator[bytes]:
         """Yield the bytes in pieces of at most ``max_bytes``."""
-        with self.path.open("rb") as stream:
+        with self.open() as stream:
             while piece := stream.read(max_bytes):
                 yield piece
 
     def head(self, max_bytes: int = 1 << 16) -> bytes:
         """The first bytes, for recognising and for small answers."""
-        with self.path.open("rb") as stream:
+        with self.open() as stream:
             return stream.read(max_bytes)
 
 

@@ -126,6 +126,9 @@ class Asked:
     unit: str | None = None
     empty: bool = False
     filtered: bool = False  # a grep or -g stood behind it
+    limited: str = ""  # what else can have left its answer empty: --since today, -b
+    host: str | None = None  # of the ssh it was typed behind
+    tool: str = ""  # the program that was asked
     text: str = ""  # its first line of answer
 
 
@@ -222,6 +225,10 @@ class Facts:
     kinds: Mapping[str, tuple[PartKind, ...]] = field(default_factory=dict)  # source → what it holds
     coverage: Mapping[str, Coverage] = field(default_factory=dict)  # journal, status, kernel, bench, … → coverage
     argv: tuple[str, ...] = ()  # of the unit file or status
+    about_host: str | None = None  # of several hosts in the evidence the one that all of this is about
+    other_hosts: Mapping[str, int] = field(default_factory=dict)  # host → lines of it that were left out
+    assumed: tuple[str, ...] = ()  # what was taken for granted about times, and why
+    blobs: Mapping[str, int] = field(default_factory=dict)  # source → messages that are not in what was saved ("[85B blob data]", null)
     problems: tuple[Problem, ...] = ()
     at: float | None = None
     offset_s: float | None = None

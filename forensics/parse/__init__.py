@@ -3,7 +3,8 @@
 from forensics.parse.block import Block
 from forensics.parse.facts import facts, unit_overview
 from forensics.parse.frame import frames, record
+from forensics.parse.given import prepared
 from forensics.parse.sniff import Part, parts
 from forensics.parse.tails import watch
 
-__all__ = ["Block", "Part", "facts", "frames", "parts", "record", "unit_overview", "watch"]
+__all__ = ["Block", "Part", "facts", "frames", "parts", "prepared", "record", "unit_overview", "watch"]

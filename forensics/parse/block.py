@@ -5,6 +5,7 @@ The scan decides by ``Block.keys`` (lines without digits: the same wording gives
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from itertools import accumulate
 
@@ -17,6 +18,7 @@ _LOOK_BACK = 2000  # lines: a server's argparse usage text has about 400
 _CARRY_BYTES = 1 << 15
 _CARRY_LINES = 200
 _MAX_WRITERS = 64
+_BLOB = re.compile(rb"[^\n]\[[\d.]{1,8}[BKMG] blob data\]\r?(?=\n|$)")
 
 Writer = tuple[str, "int | None"]
 OpenLine = Callable[[int], Opened]
@@ -29,7 +31,7 @@ class Block:
     on the way to this block. ``data`` is what was read; it need not have as many lines as there are keys.
     """
 
-    __slots__ = ("data", "first_line", "keys", "part", "problems", "source")
+    __slots__ = ("blobs", "data", "first_line", "keys", "part", "problems", "source")
 
     def __init__(self, *, source: str, part: PartKind, first_line: int, data: bytes, keys: list[bytes], problems: tuple[Problem, ...] = ()) -> None:
         self.source = source
@@ -38,6 +40,7 @@ class Block:
         self.data = data
         self.keys = keys
         self.problems = problems
+        self.blobs = 0  # messages that were left out where this was saved: "[85B blob data]", or null
 
     def frame(self, i: int) -> Frame:
         """Open line ``i``, counted from 0 within the block."""
@@ -107,6 +110,8 @@ class TextBlock(Block):
         super().__init__(
             source=source, part=part, first_line=piece.line, data=piece.data, keys=plain.translate(None, DIGITS).split(b"\n"), problems=piece.problems
         )
+        if unwrapper.journal and b" blob data]" in body:
+            self.blobs = len(_BLOB.findall(body))
         self._body = body
         self._start = piece.start
         self._unwrapper = unwrapper

@@ -75,7 +75,7 @@ class _Short(NamedTuple):
 def export_blocks(section: Section, part: Part, server: ServerPrefixes) -> Iterator[Block]:
     """The blocks of a journal in the export format. What is no entry (a head that was cut off) is passed over, with a problem."""
     unwrapper, context = Unwrapper(PartKind.SERVER, server), Context()
-    with section.path.open("rb") as stream:
+    with section.open() as stream:
         stream.seek(part.start)
         end = part.end if part.end is not None else section.size()
         for found in _Entries(stream, end, section.name, part.first_line).batches():

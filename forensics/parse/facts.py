@@ -36,9 +36,10 @@ from forensics.model import (
     Tail,
     UnitState,
 )
-from forensics.parse import bench, container, host, hostfacts, machine, pod, sniff, systemd, unitstate
+from forensics.parse import bench, container, hostfacts, hosts, machine, pod, sniff, systemd, unitstate, zones
 from forensics.parse import frame as framing
-from forensics.parse.asked import asked_unit, is_filtered
+from forensics.parse import host as answers
+from forensics.parse.asked import asked_unit, chosen, empties, filters, simples, unit_of
 from forensics.parse.sniff import Part
 from forensics.parse.tails import Ends
 
@@ -105,8 +106,8 @@ class _Gathered:
         self.coverage[kind] = min(held, coverage, key=_BETTER.index)
 
 
-def facts(capture: Capture, scan: Scanned, *, tails: Ends | None = None) -> Facts:
-    """All facts of a capture. ``tails`` are the ends of the sources as watched on their way to the scan.
+def facts(capture: Capture, scan: Scanned, *, tails: Ends | None = None, about: str | None = None) -> Facts:
+    """All facts of a capture. ``tails`` are the ends of the sources as watched on their way to the scan; ``about`` is the unit that was asked about.
 
     Stamps without a year are completed from the capture's time, else from the latest full stamp in the evidence, else from the files' own times;
     stamps without a zone are taken as UTC.
@@ -114,16 +115,23 @@ def facts(capture: Capture, scan: Scanned, *, tails: Ends | None = None) -> Fact
     got = _Gathered(problems=list(capture.problems))
     for section in capture.sections:
         _section(section, got)
-    told = _told_at(capture, got)
-    latest = told if told is not None else _latest_full(scan.hits, tails)
-    if latest is None:
-        latest = max((at for section, part in got.clients if (at := _client_latest(section, part)) is not None), default=None)
-    if latest is None:
-        latest = max((s.path.stat().st_mtime for s in capture.sections if s.path.exists()), default=None)
-    record = partial(framing.record, latest=latest)
+    kept = [*(hit.frame for hit in scan.hits), *(tails.frames() if tails else ())]
+    # a first reading without zones, by which they are found
+    found_zones = zones.zones(kept, got.states, partial(framing.record, latest=_latest(capture, got, kept)))
+    got.states = zones.shifted(got.states, found_zones)
+    told, latest = _told_at(capture, got), _latest(capture, got, kept)
+    asked_hosts = (capture.host, capture.target.host, *(asked.host for asked in got.asked))
+    host, others = hosts.meant(scan.hits, tails.frames() if tails else (), asked=asked_hosts, about=about or capture.pick.unit)
+    hits = [hit for hit in scan.hits if hosts.of_host(hit.frame, host)] if host else scan.hits
+    plain = partial(framing.record, latest=latest)
+
+    def record(frame: Frame) -> Record:
+        zone = found_zones.get(frame.source)
+        return plain(frame, zone_s=zone.east_s) if zone is not None else plain(frame)
+
     order = {section.name: number for number, section in enumerate(capture.sections)}
-    seen = sorted((Seen(hit, record(hit.frame)) for hit in scan.hits), key=lambda s: (order.get(s.record.source, len(order)), s.record.line_no))
-    ends = tails.tails(record) if tails else {}
+    seen = sorted((Seen(hit, record(hit.frame)) for hit in hits), key=lambda s: (order.get(s.record.source, len(order)), s.record.line_no))
+    ends = tails.tails(record, (lambda frame: hosts.of_host(frame, host)) if host else None) if tails else {}
     for section, part in got.clients:
         _client(section, part, latest, got)
     spoken = _spoken_of(seen, ends)
@@ -147,6 +155,10 @@ def facts(capture: Capture, scan: Scanned, *, tails: Ends | None = None) -> Fact
         kinds=got.kinds,
         coverage={kind: got.coverage.get(kind, Coverage.NOT_COLLECTED) for kind in (*KINDS, *got.coverage)},
         argv=_argv(capture, units),
+        about_host=host or None,
+        other_hosts=others,
+        assumed=zones.said(found_zones),
+        blobs=tails.blobs if tails else {},
         problems=(*got.problems, *(tails.problems if tails else ())),
         at=told if told is not None else _last_stamp(seen, ends, got.benches),
         offset_s=capture.offset_s,
@@ -159,7 +171,7 @@ def unit_overview(sections: Iterable[Section]) -> tuple[tuple[str, ...], dict[st
     for section in sections:
         if section.part is PartKind.UNITS:
             whole = Part(kind=PartKind.UNITS, first_line=1, last_line=None, start=0, end=None, command=None)
-            states.extend(host.units(read_text(section, whole, MAX_TEXT, []), source=section.name)[0])
+            states.extend(answers.units(read_text(section, whole, MAX_TEXT, []), source=section.name)[0])
     return unitstate.unit_names(states), {state.name: state for state in states}
 
 
@@ -198,7 +210,7 @@ def _structured(section: Section, part: Part, got: _Gathered) -> None:
         elif part.kind is PartKind.UNIT_FILE:
             states, problems = unitstate.unit_file(text, source=source, first_line=first, unit=unit)
         else:
-            states, problems = host.units(text, source=source, first_line=first)
+            states, problems = answers.units(text, source=source, first_line=first)
             got.listed.extend(states)
             got.problems.extend(problems)
             return
@@ -219,20 +231,20 @@ def _container(section: Section, part: Part, got: _Gathered) -> None:
 
 
 def _sockets(text: str, source: str, first: int, got: _Gathered) -> None:
-    found, problems = host.listeners(text, source=source, first_line=first)
+    found, problems = answers.listeners(text, source=source, first_line=first)
     if found or not problems:
         got.listeners = [*(got.listeners or ()), *found]
     got.problems.extend(problems)
 
 
 def _health(text: str, source: str, first: int, got: _Gathered) -> None:
-    found, problems = host.probes(text, source=source, first_line=first)
+    found, problems = answers.probes(text, source=source, first_line=first)
     got.probes.extend(found)
     got.problems.extend(problems)
 
 
 def _gpu(text: str, source: str, first: int, got: _Gathered) -> None:
-    cards, processes, problems = host.gpus(text, source=source, first_line=first)
+    cards, processes, problems = answers.gpus(text, source=source, first_line=first)
     got.gpus.extend(cards)
     got.gpu_processes.extend(processes)
     for number, line in enumerate(text.split("\n")[:200], first):
@@ -241,13 +253,13 @@ def _gpu(text: str, source: str, first: int, got: _Gathered) -> None:
 
 
 def _clock(text: str, source: str, first: int, got: _Gathered) -> None:
-    found, problems = host.clock(text, source=source, first_line=first)
+    found, problems = answers.clock(text, source=source, first_line=first)
     got.clock_at = found.at if got.clock_at is None else got.clock_at
     got.problems.extend(problems)
 
 
 def _boots(text: str, source: str, first: int, got: _Gathered) -> None:
-    found, problems = host.boots(text, source=source, first_line=first)
+    found, problems = answers.boots(text, source=source, first_line=first)
     got.boots.extend(found)
     got.problems.extend(problems)
 
@@ -286,7 +298,7 @@ def _client(section: Section, part: Part, latest: float | None, got: _Gathered) 
 
 def read_text(section: Section, part: Part, limit: int, problems: list[Problem]) -> str:
     """The text of one part, at most ``limit`` bytes of it; what is left out becomes a problem."""
-    with section.path.open("rb") as stream:
+    with section.open() as stream:
         stream.seek(part.start)
         size = limit + 1 if part.end is None else min(part.end - part.start, limit + 1)
         data = stream.read(max(0, size))
@@ -328,10 +340,15 @@ def _given_coverage(section: Section, part: Part, got: _Gathered) -> None:
         if _DENIED.search(read_text(section, part, 1 << 16, [])):
             got.covers("journal", Coverage.DENIED)
     elif part.kind is PartKind.EMPTY:
-        if section.coverage is not Coverage.NOT_COLLECTED and (part.command is None or "journalctl" in part.command):
-            got.covers(_emptied(section, part), Coverage.CUT if section.cut else Coverage.EMPTY)
+        if part.command is None:
+            if section.coverage is not Coverage.NOT_COLLECTED:
+                got.covers(_emptied(section, part), Coverage.CUT if section.cut else Coverage.EMPTY)
+        # a prompt with nothing behind it asked for nothing, and a grep that found nothing was not shown the journal
+        elif asked := [one for one in simples(part.command) if one.tool == "journalctl"]:
+            got.covers("journal", Coverage.CUT if all(filters(one) or empties(one) for one in asked) else Coverage.EMPTY)
     elif kind := _EVIDENCE.get(part.kind):
-        got.covers(kind, Coverage.CUT if section.cut else Coverage.GIVEN)
+        given = Coverage.CUT if section.cut or (part.kind in JOURNALS and any(chosen(one) for one in simples(part.command or ""))) else Coverage.GIVEN
+        got.covers(kind, given)
 
 
 def _emptied(section: Section, part: Part) -> str:
@@ -347,30 +364,30 @@ def _emptied(section: Section, part: Part) -> str:
 
 def _asked(section: Section, parts: Sequence[Part], got: _Gathered) -> None:
     if section.part in JOURNALS and got.coverage.get("journal") in (Coverage.EMPTY, Coverage.DENIED):
-        unit = asked_unit(section.argv)
-        got.asked.append(
-            Asked(
-                source=section.name,
-                line_no=0,
-                command=section.argv,
-                unit=unit,
-                empty=True,
-                filtered=is_filtered(section.argv),
-                text=_first_line(section.stderr),
-            )
-        )
+        got.asked.extend(_of_command(section.argv, section.name, 0, empty=True, text=_first_line(section.stderr)))
     answers: dict[tuple[int, str], list[Part]] = {}
     for part in parts:
         if part.command is not None and section.part is None:
             answers.setdefault((part.command_line, part.command), []).append(part)
     for (line_no, command), told in answers.items():
         text = _first_line(read_text(section, told[0], 1 << 12, []))
-        empty = all(part.kind is PartKind.EMPTY for part in told)
-        got.asked.append(
-            Asked(
-                source=section.name, line_no=line_no, command=command, unit=asked_unit(command), empty=empty, filtered=is_filtered(command), text=text
-            )
+        silent = all(part.kind in (PartKind.EMPTY, PartKind.NOTICE) for part in told) and any(part.kind is PartKind.EMPTY for part in told)
+        # of several commands on a line, "-- No entries --" is the journal's answer
+        none = not silent and any(part.kind is PartKind.EMPTY for part in told) and not any(part.kind in JOURNALS for part in told)
+        got.asked.extend(_of_command(command, section.name, line_no, empty=silent, text=text, no_entries=none))
+
+
+def _of_command(command: str, source: str, line_no: int, *, empty: bool, text: str, no_entries: bool = False) -> list[Asked]:
+    """What each program of a line was asked; of a line without a program that is known, one answer to the whole."""
+    found = simples(command)
+    journals = [one for one in found if one.tool == "journalctl"]
+    return [
+        Asked(
+            source=source, line_no=line_no, command=command, unit=unit_of(one), empty=empty or (no_entries and journals == [one]),
+            filtered=filters(one), limited=empties(one), host=one.host, tool=one.tool, text=text,
         )
+        for one in found
+    ] or [Asked(source=source, line_no=line_no, command=command, empty=empty, text=text)]  # fmt: skip
 
 
 def _first_line(text: str) -> str:
@@ -431,11 +448,15 @@ def _told_at(capture: Capture, got: _Gathered) -> float | None:
     return max((state.since + state.ago_s for _, state in got.states if state.since is not None and state.ago_s is not None), default=None)
 
 
-def _latest_full(hits: Iterable[Hit], tails: Ends | None) -> float | None:
-    frames: list[Frame] = [hit.frame for hit in hits]
-    for ends in (tails.first, tails.last) if tails else ():
-        frames += [frame for kept in ends.values() for frame in kept]
-    return max((at for frame in frames if (at := framing.record(frame).at) is not None), default=None)
+def _latest(capture: Capture, got: _Gathered, frames: Iterable[Frame]) -> float | None:
+    """A time that nothing in the evidence is after: as it says itself, else its latest full stamp, else that of its files."""
+    told = _told_at(capture, got)
+    if told is not None:
+        return told
+    full = [at for frame in frames if (at := framing.record(frame).at) is not None]
+    full += [at for _, state in got.states for at in (state.since, state.started_at, state.exited_at) if at is not None]
+    full = full or [at for section, part in got.clients if (at := _client_latest(section, part)) is not None]
+    return max(full or (s.path.stat().st_mtime for s in capture.sections if s.path.exists()), default=None)
 
 
 _FULL_STAMP = re.compile(r"\b20\d\d-[01]\d-[0-3]\d[T ][0-2]\d:[0-5]\d:[0-6]\d\b")

@@ -44,7 +44,7 @@ def blocks(section: Section, part: Part, server: ServerPrefixes) -> Iterator[Blo
         yield Block(source=section.name, part=part.kind, first_line=part.first_line, data=b"", keys=[], problems=problems)
     if spread:
         yield from pretty.pretty_blocks(section, part, server)
-    elif part.kind is PartKind.JOURNAL_JSON:
+    elif part.kind is PartKind.JOURNAL_JSON or part.entries:
         yield from journal.json_blocks(section, part, server, _in_order(section, part, max_line=journal.MAX_ENTRY_LINE))
     elif part.kind is PartKind.JOURNAL_EXPORT:
         yield from export.export_blocks(section, part, server)
@@ -56,12 +56,12 @@ def blocks(section: Section, part: Part, server: ServerPrefixes) -> Iterator[Blo
 def _in_order(section: Section, part: Part, *, max_line: int = MAX_LINE) -> Iterator[Piece]:
     """The lines of a part, oldest first."""
     problems: tuple[Problem, ...] = ()
-    if part.kind in _JOURNALS and turned.newest_first(section, part):
+    if (part.kind in _JOURNALS or part.kind is PartKind.SERVER) and turned.newest_first(section, part):
         if (section.size() if part.end is None else part.end) - part.start <= turned.MOST:
             yield from turned.turned(section, part)
             return
         problems = (Problem(source=section.name, line=part.first_line, text=turned.TOO_LARGE),)
-    for piece in pieces(section.path, source=section.name, first_line=part.first_line, start=part.start, end=part.end, max_line=max_line):
+    for piece in pieces(section.open, source=section.name, first_line=part.first_line, start=part.start, end=part.end, max_line=max_line):
         yield piece._replace(problems=(*problems, *piece.problems)) if problems else piece
         problems = ()
 

@@ -7,6 +7,7 @@ json: one object a line (json-seq's record separators are tolerated); MESSAGE is
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import accumulate
 from typing import Any
@@ -31,6 +32,7 @@ _LOOK_BACK = 300  # opening an entry costs ten times what a line of text does
 _CARRY = 20
 _NUMBERS = ("_PID", "SYSLOG_PID", "_UID", "PRIORITY", "__REALTIME_TIMESTAMP", "__MONOTONIC_TIMESTAMP")
 _MAX_DIGITS = 20  # 64 bits
+_NULL = re.compile(rb'"MESSAGE" ?: ?null[,}]')  # too long for journalctl without -a
 _DECODE = json.JSONDecoder().raw_decode
 
 
@@ -225,6 +227,7 @@ def json_blocks(section: Section, part: Part, server: ServerPrefixes, found: Ite
             raw, [message_in(line) for line in raw], source=section.name, part=part.kind, line=piece.line, start=piece.start, data=piece.data,
             unwrapper=unwrapper, context=context, problems=(*piece.problems, *problems[:20])
         )  # fmt: skip
+        block.blobs = len(_NULL.findall(piece.data))
         yield block
         block.carry_over(context)
 

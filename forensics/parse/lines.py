@@ -6,7 +6,7 @@ as a piece of its own with a problem, so that byte offsets of the lines after it
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -28,10 +28,17 @@ class Piece(NamedTuple):
 
 
 def pieces(
-    path: Path, *, source: str, first_line: int = 1, start: int = 0, end: int | None = None, max_bytes: int = PIECE, max_line: int = MAX_LINE
+    opened: Path | Callable[[], BinaryIO],
+    *,
+    source: str,
+    first_line: int = 1,
+    start: int = 0,
+    end: int | None = None,
+    max_bytes: int = PIECE,
+    max_line: int = MAX_LINE,
 ) -> Iterator[Piece]:
-    """Yield the bytes from ``start`` to ``end`` as pieces of whole lines; the last line may lack its line feed."""
-    with path.open("rb") as stream:
+    """Yield the bytes of a file (or of what a call opens) from ``start`` to ``end`` as pieces of whole lines; the last line may lack its line feed."""
+    with opened.open("rb") if isinstance(opened, Path) else opened() as stream:
         stream.seek(start)
         reader = _Reader(stream, end)
         line, rest = first_line, b""

@@ -56,7 +56,7 @@ class PrettyBlock(JsonBlock):
 
 def is_pretty(section: Section, part: Part) -> bool:
     """Whether a journal with fields is one whose entries go over several lines."""
-    with section.path.open("rb") as stream:
+    with section.open() as stream:
         stream.seek(part.start)
         head = stream.read(1 << 12)
     first = next((line for line in head.split(b"\n") if line.strip() and not line.startswith(b"-- ")), b"").strip()
@@ -82,14 +82,17 @@ def pretty_blocks(section: Section, part: Part, server: ServerPrefixes) -> Itera
 
 def _block(batch: list[_Entry], reader: _Reader, part: Part, unwrapper: Unwrapper, context: Context) -> PrettyBlock:
     problems, reader.problems = tuple(reader.problems), []
+    blobs, reader.blobs = reader.blobs, 0
     first = batch[0] if batch else _Entry(b"", part.first_line, part.start)
-    return PrettyBlock(
+    block = PrettyBlock(
         batch, source=reader.source, part=part.kind, line=first.line, start=first.start, data=b"", unwrapper=unwrapper, context=context, problems=problems
     )  # fmt: skip
+    block.blobs = blobs + sum(1 for entry in batch if entry.raw.find(b'"MESSAGE":null') >= 0)
+    return block
 
 
 def _lines(section: Section, part: Part, reader: _Reader) -> Iterator[_Line]:
-    for piece in pieces(section.path, source=section.name, first_line=part.first_line, start=part.start, end=part.end, max_line=MAX_ENTRY_LINE):
+    for piece in pieces(section.open, source=section.name, first_line=part.first_line, start=part.start, end=part.end, max_line=MAX_ENTRY_LINE):
         start = piece.start
         reader.problems.extend(piece.problems)
         for number, text in enumerate(piece.data.removesuffix(b"\n").split(b"\n"), piece.line):
@@ -104,7 +107,7 @@ class _Reader:
         self.source = source
         self.problems: list[Problem] = []
         self._said = 0
-        self._blobs = False
+        self.blobs = 0
 
     def entries(self, lines: Iterator[_Line]) -> Iterator[_Entry]:
         """Whole entries, of either format."""
@@ -149,9 +152,7 @@ class _Reader:
                 fields[name] += b"\n" + line[len(name) + 5 :]
             elif line.strip() and not line.startswith(b"-- "):
                 self._problem(begin, "a field of this entry was not understood")
-        if not self._blobs and _BLOB.match(fields.get(b"MESSAGE", b"")):
-            self._blobs = True
-            self._problem(begin, "messages with colours are left out by journalctl -o verbose without -a: save it with -o json")
+        self.blobs += bool(_BLOB.match(fields.get(b"MESSAGE", b"")))
         if (at := _TIME.search(cursor)) is not None:
             fields[b"__REALTIME_TIMESTAMP"] = str(int(at[1], 16)).encode()
         return {key.decode("ascii"): value.decode("utf-8", "replace") for key, value in fields.items()}

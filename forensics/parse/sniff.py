@@ -12,14 +12,14 @@ from dataclasses import dataclass, replace
 
 from forensics.model import Origin, PartKind, Problem, Section
 from forensics.parse import container, pod, shape
+from forensics.parse.asked import simples
+from forensics.parse.dress import FENCE, FILLER
+from forensics.parse.prompt import Typed, bare_command, typed
 from forensics.parse.unwrap import clean, journal_line, separator
 
 MAX_MIXED = 4 << 20
 _HEAD = 1 << 16
 
-# user@host:~$ cmd · [user@host dir]# cmd · $ cmd · # cmd (only of the commands that give evidence: configuration files have comments)
-_PROMPT = re.compile(r"(?:\([\w.-]{1,40}\) )?(?:[\w.-]{1,64}@[\w.-]{1,128}[: ][^\s$#]{0,200} ?[$#]|\[[\w.-]{1,64}@[\w.-]{1,128} [^\]\n]{1,200}\][$#]|\$(?= [\w./~-]|\s*$)|[❯➜] )"
-                     r"(?: (?P<command>\S.*))?\s*$|(?:#|\+|%|>) ?(?P<known>(?:sudo )?(?:journalctl|systemctl|dmesg|ss|nvidia-smi|curl|docker|kubectl|podman)\b.*)$")  # fmt: skip
 _KERNEL_COMMAND = re.compile(r"\bdmesg\b|\bjournalctl\b.* (?:-k\b|--dmesg\b)")
 _CLIENT_COMMAND = re.compile(r"\b(?:curl|wget|http|hey|wrk|ab|oha|locust|guidellm|genai-perf|aiperf|k6)\b|bench|client|health|load_?test|eval")
 _LOG_COMMAND = re.compile(r"\b(?:docker|podman|kubectl|nerdctl)\b.*\blogs?\b|\b(?:tail|cat|less|head|more|zcat|journalctl|grep)\b|\b(?:launch|serve)")
@@ -48,6 +48,7 @@ class Part:
     end: int | None = None
     command: str | None = None
     command_line: int = 0
+    entries: bool = False  # its lines are entries of a journal in json, whatever it is evidence of
     problems: tuple[Problem, ...] = ()
 
 
@@ -65,6 +66,8 @@ def parts(section: Section) -> list[Part]:
     """What the section holds, in order; at least one part. Bounded: reads at most ``MAX_MIXED`` bytes."""
     if section.part is not None:
         return [Part(kind=_of_known(section, section.part))]
+    if section.entries is not None:
+        return [Part(kind=section.entries, entries=True)]
     size = section.size()
     mixed = size <= MAX_MIXED
     raw = section.head(MAX_MIXED if mixed else _HEAD)
@@ -116,17 +119,56 @@ def _cut(raw: bytes, source: str, usual: PartKind | None = None) -> list[Part]:
 
 
 def _stretches(texts: Sequence[str]) -> Iterator[tuple[str | None, int, int, int]]:
-    """Between the prompts: command, its line, first line of the answer, and the line after it (all from 0)."""
+    """Between the prompts and the fences of a paste: command, its line, first line of the answer, and the line after it (all from 0)."""
     command, at, first = None, 0, 0
-    for number, text in enumerate(texts):
-        found = _PROMPT.match(text) if text[:1] in "$#%>+[(❯➜" or "@" in text[:66] else None
-        if found is None:
+    fenced = _fenced(texts)
+    number = 0
+    prompts: set[str] = set()
+    while number < len(texts):
+        found = typed(texts, number, prompts) or (_typed_alone(texts, number) if fenced or number == 0 else None)
+        if found is None and not (fenced and FENCE.match(texts[number])):
+            number += 1
             continue
-        if command or any(t.strip() for t in texts[first:number]):
-            yield command, at, first, number
-        command, at, first = found["command"] or found["known"], number, number + 1
+        stop = number - _above(texts, first, number) if found is not None else number
+        if command or any(t.strip() for t in texts[first:stop]):
+            yield command, at, first, stop
+        used = found.lines if found is not None else 1
+        if found is not None and found.prefix:
+            prompts.add(found.prefix)
+        command, at, first = found.command if found is not None else None, number, number + used
+        number += used
     if command or any(t.strip() for t in texts[first:]):
         yield command, at, first, len(texts)
+
+
+def _fenced(texts: Sequence[str]) -> bool:
+    """Whether the fences in it are those of a paste: a log may hold some too, but it does not begin with one, nor with the words of a person."""
+    for text in texts[:200]:
+        if FENCE.match(text):
+            return True
+        if journal_line(text) is not None or shape.LOGGED.match(text):
+            return False
+    return False
+
+
+def _typed_alone(texts: Sequence[str], at: int) -> Typed | None:
+    """A command without a prompt: after a fence or a blank line, and above what such a command answers."""
+    command = bare_command(texts[at])
+    if command is None or (at and texts[at - 1].strip() and not FENCE.match(texts[at - 1])):
+        return None
+    below = next((t for t in texts[at + 1 : at + 4] if t.strip()), "")
+    return Typed(command) if FENCE.match(below) or shape.kind_of(below) is not None else None
+
+
+def _above(texts: Sequence[str], first: int, at: int) -> int:
+    """How many lines above a prompt are its own: themes draw the folder on a line above the sign."""
+    if at <= first or not texts[at - 1].strip():
+        return 0
+    over, sign = texts[at - 1], texts[at][:1]
+    if over[:1] in "╭┌" and sign in "╰└":
+        return 1
+    themed = sign in "❯➜λ" and (at - 2 < first or not texts[at - 2].strip() or over[:1] in "~/")
+    return 1 if themed and shape.kind_of(over) is None and len(over) < 160 and not shape.LOGGED.match(over) else 0
 
 
 def _runs(texts: Sequence[str], first: int, stop: int, command: str | None, name: str, usual: PartKind | None) -> list[_Run]:
@@ -222,7 +264,11 @@ def _status(texts: Sequence[str], at: int, stop: int) -> _Run | None:
 
 def _show(texts: Sequence[str], at: int, stop: int) -> _Run | None:
     end = at
-    while end < stop and (shape.SHOW_LINE.match(texts[end]) or (not texts[end].strip() and end + 1 < stop and shape.SHOW_LINE.match(texts[end + 1]))):
+    while end < stop and (
+        shape.SHOW_LINE.match(texts[end])
+        or texts[end] == FILLER
+        or (not texts[end].strip() and end + 1 < stop and shape.SHOW_LINE.match(texts[end + 1]))
+    ):
         end += 1
     sure = sum(1 for t in texts[at:end] if shape.SHOW_SURE.match(t))
     alone = sure and not any(t.strip() for t in texts[end:stop])  # show -p Result
@@ -375,6 +421,8 @@ def _hint(command: str | None, name: str) -> PartKind | None:
     if command:
         if _KERNEL_COMMAND.search(command):
             return PartKind.KERNEL
+        if any(simple.tool == "journalctl" for simple in simples(command)):
+            return PartKind.SERVER  # whatever the unit is called
         if _CLIENT_COMMAND.search(command):
             return PartKind.CLIENT
         return PartKind.SERVER if _LOG_COMMAND.search(command) else None

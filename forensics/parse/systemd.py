@@ -37,6 +37,12 @@ _END = re.compile(r"code=(?P<code>[a-z]+)(?:, (?:status|signal)=(?P<number>\d+)?
 _FRAGMENT = re.compile(r"^(?P<load>[a-z-]+)(?: \((?P<path>/[^;)]+)?)?")
 _CHILD = re.compile(r"^\s*(?:[├└|`]─*-*|\S{1,3})?(?P<pid>\d+) (?P<argv>\S.*)$")
 _SIZE = re.compile(r"(?P<number>\d+(?:\.\d+)?)(?P<unit>[BKMGTP]?)")
+# below the log lines of a status
+_ON_JOURNAL = (
+    ("rotated", "ournal has been rotated since unit was started"),
+    ("denied", "not opened due to insufficient permissions"),
+    ("denied", "not seeing messages from other users"),
+)
 ACTIVE_STATES = frozenset({"active", "reloading", "refreshing", "inactive", "failed", "activating", "deactivating", "maintenance"})
 _EXEC_CODES = {"1": "exited", "2": "killed", "3": "dumped"}
 # of Linux: the machine that reads need not be the one that wrote
@@ -118,8 +124,12 @@ class _Status:
         self.key = ""
 
     def line(self, number: int, line: str, problems: list[Problem]) -> None:
-        """Take one more line of the block; a blank one closes it, what follows is journal."""
-        if not line.strip():
+        """Take one more line of the block; a blank one closes it, what follows is journal, and what systemctl says of that journal."""
+        if line.startswith(("Warning: ", "Notice: ", "Hint: ")):
+            for what, phrase in _ON_JOURNAL:
+                if phrase in line:
+                    self.lines[what] = (number, line.strip())
+        elif not line.strip():
             self.closed = self.closed or "active" in self.lines
             return
         if self.closed:
@@ -276,6 +286,7 @@ def _shown(values: Mapping[str, str], at: Mapping[str, int], source: str, unit: 
         ("process", "ExecMainStatus"),
         ("loaded", "LoadState"),
         ("restarts", "NRestarts"),
+        ("exited", "ExecMainExitTimestamp"),
     ):
         if key in values and (name != "process" or code):
             lines[name] = (at[key], f"{key}={values[key]}")

@@ -38,6 +38,7 @@ class Ends:
         self.lines: dict[str, int] = {}
         self.first: dict[str, list[Frame]] = {}
         self.problems: list[Problem] = []
+        self.blobs: dict[str, int] = {}
         self._held: dict[str, deque[Lines]] = {}
         self._last: dict[str, list[Frame]] | None = None
 
@@ -58,6 +59,8 @@ class Ends:
         source, count = block.source, len(block.keys)
         self.lines[source] = self.lines.get(source, 0) + count
         self.problems.extend(getattr(block, "problems", ()))
+        if blobs := getattr(block, "blobs", 0):
+            self.blobs[source] = self.blobs.get(source, 0) + blobs
         first = self.first.setdefault(source, [])
         for i in range(count):
             if len(first) >= self.keep_first:
@@ -80,12 +83,27 @@ class Ends:
                     last.append(block.frame(i))
         return last[::-1]
 
-    def tails(self, record: Callable[[Frame], Record]) -> dict[str, Tail]:
-        """The ends as records; ``record`` reads their times."""
+    def frames(self) -> Iterator[Frame]:
+        """All lines that were kept."""
+        for ends in (self.first, self.last):
+            for kept in ends.values():
+                yield from kept
+
+    def tails(self, record: Callable[[Frame], Record], wanted: Callable[[Frame], bool] | None = None) -> dict[str, Tail]:
+        """The ends as records; ``record`` reads their times, ``wanted`` leaves lines out."""
         return {
-            source: Tail(source=source, lines=count, first=tuple(map(record, self.first[source])), last=tuple(map(record, self.last[source])))
+            source: Tail(
+                source=source,
+                lines=count,
+                first=tuple(map(record, filter(wanted or _any, self.first[source]))),
+                last=tuple(map(record, filter(wanted or _any, self.last[source]))),
+            )
             for source, count in self.lines.items()
         }
+
+
+def _any(_: Frame) -> bool:
+    return True
 
 
 def _full(block: Lines) -> int:

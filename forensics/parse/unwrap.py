@@ -26,6 +26,7 @@ _UNIX = r"\d{9,10}\.\d{6}"
 _MONOTONIC = r"\[ *\d{1,9}\.\d{6}\]"
 _JOURNAL = re.compile(rf"(?:<\d{{1,3}}>)?({_ISO}|{_SHORT}|{_FULL}|{_UNIX}|{_MONOTONIC}) ([\w.:-]+) (?=\S)")
 _MAX_HEAD = 160
+_PIECES = 8  # of either end of a line with carriage returns
 _MAX_PID = 10  # digits
 SEPARATOR = re.compile(r"-- (?:Boot (?P<boot>[0-9a-f]{32})|Reboot|No entries|(?:Journal|Logs) begin\b.*) ?--|-- (?:Journal|Logs) begin")
 _IDENT = re.compile(r"[\w./@()+-]{1,64}(?: [\w./@()+-]{1,32})?")
@@ -54,6 +55,14 @@ _LEVELS = frozenset({"TRACE", "DEBUG", "INFO", "WARN", "WARNING", "ERROR", "CRIT
 # what a child of PID 1 writes before it becomes the program (old versions call it systemd, with its own pid)
 _BEFORE_EXEC = re.compile(r"(?:[\w:.\\@-]{1,250}\.(?:service|scope|socket|mount|swap): )?(?:Failed at step |Failed to (?!start|stop|listen|mount|enqueue|reload|connect|activate|kill)|Changing to the requested working directory failed|Unable to locate executable"
                           r"|Executable \S{1,300} missing|[^\n]{0,100}\bspawning\b)")  # fmt: skip
+# systemd's own programs; others are called systemd-docker, systemd-cron, …
+_OF_SYSTEMD = re.compile(
+    r"(?:journald|logind|udevd?|coredump|oomd|networkd(?:-wait-online)?|resolved?|timesyncd|timedated|hostnamed|localed|machined|homed|userdbd|userwork|importd|portabled|sysext|sysupdated?"
+    r"|tmpfiles|sysusers|sysctl|modules-load|modprobe|fsck|fsckd|quotacheck|remount-fs|growfs|makefs|repart|random-seed|update-(?:utmp|done)|user-(?:sessions|runtime-dir)|vconsole-setup"
+    r"|backlight|rfkill|binfmt|cryptsetup|veritysetup|integritysetup|pstore|bless-boot|boot-check-no-failures|shutdown|sleep|hibernate-resume|halt|reboot|cgroups-agent|executor|nspawn"
+    r"|socket-proxyd|stdio-bridge|journal-(?:upload|remote|gatewayd)|inhibit|ask-password|tty-ask-password-agent|initctl|reply-password|volatile-root|battery-check|pcr(?:extend|lock|phase)"
+    r"|tpm2-setup|storagetm|mountwork|nsresourced|bootctl|firstboot|machine-id-setup|[a-z-]{1,40}-generator)"
+)
 _UNIT_HEAD = re.compile(r"(?P<unit>[\w:.\\@-]{1,250}\.(?:service|scope|socket|slice|mount|timer|target))\b")
 
 
@@ -186,7 +195,7 @@ def origin_of(ident: str, pid: int | None) -> tuple[Origin, bool]:
     """
     if ident == "kernel" and pid is None:
         return Origin.KERNEL, True
-    if ident in ("systemd", "init.scope") or ident.startswith(("systemd-", "(")):
+    if ident in ("systemd", "init.scope") or ident.startswith("(") or (ident.startswith("systemd-") and _OF_SYSTEMD.fullmatch(ident, 8)):
         return Origin.SYSTEMD, pid == 1 and not ident.startswith(("systemd-", "("))
     return Origin.SERVER, False
 
@@ -218,7 +227,7 @@ class Unwrapper:
             text = clean(line)
             opened = journal_line(text) or separator(text)
             if opened is not None:
-                if self._has_init and opened.ident == "systemd" and opened.pid not in (None, 1) and not _BEFORE_EXEC.match(opened.text):
+                if self._has_init and not opened.trusted and self._pretends(opened):
                     opened = opened._replace(origin=Origin.SERVER)  # a user's own manager, or somebody who calls himself so
                 return self.message(opened) if opened.origin is Origin.SERVER else opened
             if self.journal:
@@ -234,6 +243,13 @@ class Unwrapper:
             return Opened(clean(line), Origin.ANY)
         return self.message(Opened(line, self.plain_origin))
 
+    @staticmethod
+    def _pretends(opened: Opened) -> bool:
+        """Whether somebody else speaks as PID 1: how a unit fares is for nobody else to say."""
+        if opened.ident == "systemd":
+            return opened.pid not in (None, 1) and not _BEFORE_EXEC.match(opened.text)
+        return opened.ident.startswith("systemd-") and bool(unit_in(opened.text))
+
     def message(self, opened: Opened) -> Opened:
         """Take container, CI and server prefixes off a message."""
         text, stamp, ident, outer = opened.text, opened.stamp, opened.ident, opened.outer
@@ -242,10 +258,17 @@ class Unwrapper:
         text = clean(text)
         if text[:1] in _WRAPPED or "| " in text[:80] or "\t" in text[:100] or ("-" in text[:200] and text[:1].islower()):
             text, stamp, ident, outer = self._containers(text, stamp, ident, outer)
-        text, inner, rank, inner_pid, own = self._prefixes.take(text)
+        text, inner, rank, inner_pid, own = self._prefixes.take(text) if "\r" not in text else self._written_over(text)
         return Opened(
             text, opened.origin, outer, own, opened.indent, stamp, inner, opened.host, ident, opened.pid, inner_pid, rank, opened.trusted, opened.since_boot, opened.boot
         )  # fmt: skip
+
+    def _written_over(self, text: str) -> Taken:
+        """A progress bar and what was logged while it stood there: of each piece the prefix comes off, and the last one that has a prefix says whose it is."""
+        pieces = text.split("\r")
+        taken = [self._prefixes.take(piece) if at < _PIECES or at >= len(pieces) - _PIECES else Taken(piece) for at, piece in enumerate(pieces)]
+        last = next((one for one in reversed(taken) if one.own), taken[0])
+        return last._replace(text="\r".join(one.text for one in taken))
 
     def _containers(self, text: str, stamp: str, ident: str, outer: bool) -> tuple[str, str, str, bool]:
         if text.startswith('{"log":"'):

@@ -42,7 +42,7 @@ def diagnose(facts: Facts, rules: RuleSet, capture: Capture) -> Diagnosis:
     starting_at = story.at - life.started_at if life.alive and story.at is not None and life.started_at is not None else None
     return Diagnosis(
         target=capture.target.name,
-        host=capture.host,
+        host=capture.host or facts.about_host,
         unit=story.unit,
         server=story.profile.name if story.profile else None,
         server_version=life.version,

@@ -133,10 +133,17 @@ def _tail_lines(story: Story) -> list[Record]:
     lines = [
         r
         for tail in story.facts.tails.values()
-        for r in tail.last
+        for r in map(_last_piece, tail.last)
         if r.origin is not Origin.CLIENT and WORDY.search(r.text) and not FRAMING.match(r.text)
     ]
     return sorted(lines, key=lambda r: (r.at is not None, r.at or 0.0))
+
+
+def _last_piece(record: Record) -> Record:
+    """What a terminal would show of a line that a progress bar has written over and over."""
+    if "\r" not in record.text:
+        return record
+    return record._replace(text=next((piece for piece in reversed(record.text.split("\r")) if piece.strip()), ""))
 
 
 def _closing_lines(story: Story) -> list[Evidence]:

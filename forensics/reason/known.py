@@ -11,6 +11,7 @@ from forensics.reason.acceptance import Acceptance, acceptance
 from forensics.reason.manager import kind_of
 from forensics.reason.memory import Budget, budget
 from forensics.reason.place import Story, error_times, evidence, failed
+from forensics.reason.silence import silence
 
 STALL_S = 600.0  # a start-up that says nothing for so long is stuck: the servers' own limits are 480 and 600 s
 NO_DRAFT = 1.005  # the bonus token alone; printed with two digits
@@ -138,12 +139,14 @@ def _life(known: KnownFacts, rest: str) -> Value:
         value = getattr(life.end, part, None)
         return (str(value) if part in ("kind", "by") else value), ()
     log_seen = any(s.record.origin is Origin.SERVER for s in story.facts.seen)
+    # what it has not said it may have said before the evidence begins: only of a log with its beginning that is a no
+    whole = log_seen and bool(life.phases)
     age = story.at - life.last_at if story.at is not None and life.last_at is not None else None
     values: dict[str, object | None] = {
         "alive": life.alive,
-        "ready": True if life.ready else False if log_seen or life.phases else None,
-        "listening": True if life.listening else False if log_seen or life.phases else None,
-        "served": life.served or (None if not log_seen else False),
+        "ready": True if life.ready else False if whole else None,
+        "listening": True if life.listening else False if whole else None,
+        "served": life.served or (False if whole else None),
         "stalled": _stalled(story, age),
         "lived_s": life.lived_s,
         "started_at": life.started_at,
@@ -163,7 +166,7 @@ def _life(known: KnownFacts, rest: str) -> Value:
         "rooted": any(True for s in story.of_issue(Role.ROOT) if s.cause not in (Cause.WRONG_ENDPOINT, Cause.BENCH_OVERLOAD)),
         "mechanism": any(True for _ in story.of_issue(Role.MECHANISM)),
         "cascaded": any(True for _ in story.of_issue(Role.CASCADE)),
-        "stop_asked": life.end.kind is EndKind.STOPPED,
+        "stop_asked": life.end.kind is EndKind.STOPPED if life.end.kind not in (EndKind.NONE, EndKind.UNKNOWN) else None,
         "core_at_end": around.core_at_end(story),
     }
     return values.get(rest), _life_lines(story, rest)
@@ -291,7 +294,7 @@ def _kernel(known: KnownFacts, rest: str) -> Value:
     key = "xid" if rest == "xids" else "pid"
     chosen = [s for s in found if key in s.captures and (wanted[rest] is None or s.cause is wanted[rest])]
     values = {int(s.captures[key]) for s in chosen if s.captures[key].isdigit()}
-    read = known.story.facts.coverage.get("kernel") in (Coverage.READ, Coverage.EMPTY)
+    read = known.story.facts.coverage.get("kernel") is Coverage.READ  # a kernel log without a line is one that cannot be seen, as in a container
     return (values if values or read else None), tuple(line for s in chosen for line in s.lines)[:3]
 
 
@@ -340,6 +343,9 @@ def _evidence(known: KnownFacts, rest: str) -> Value:
         origin = Origin.SERVER if rest == "server_lines" else Origin.SYSTEMD
         edges = {r for tail in facts.tails.values() for r in (*tail.first, *tail.last)} | {s.record for s in facts.seen}
         return sum(r.origin is origin for r in edges), ()
+    if rest == "silence":
+        found = silence(known.story)
+        return (found.kind if found else None), ()
     coverage = facts.coverage.get(rest)
     return (str(coverage) if coverage else str(Coverage.NOT_COLLECTED)), ()
 

@@ -240,8 +240,10 @@ class Fold:
         record = seen.record
         draft = self._current(record)
         if mark.kind is MarkKind.ARGUMENTS:
+            # an excerpt that begins in the midst of a life lacks the line that opened it
+            later = mark.opens and not draft.opened and not draft.by_systemd and (draft.stopping or draft.startup.ready)
             again = mark.opens and draft.opened and not (draft.by_systemd and not draft.over and record.pid in draft.pids)
-            if not self._runs and (again or (draft.over and not draft.by_systemd)):
+            if not self._runs and (later or again or (draft.over and not draft.by_systemd)):
                 draft = self._open(record, by_systemd=False, at=record.at)
             draft.opened = True
             if "args" in captures:

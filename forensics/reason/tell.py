@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from forensics import clock
 from forensics.model import Cause, EndKind, Health, Pick, Warn
-from forensics.reason import beside
+from forensics.reason import beside, silence
 from forensics.reason.client import false_ready
 from forensics.reason.known import KnownFacts
 from forensics.reason.place import Story, failed
@@ -79,7 +79,7 @@ def warnings(story: Story, known: KnownFacts, pick: Pick, verdict: Verdict) -> t
     found = []
     if pick.how == "mistyped" and pick.asked and pick.unit:
         found.append(Warn(kind="mistyped-unit", asked=pick.asked, meant=pick.unit, text=pick.why or f"{pick.asked} does not exist, {pick.unit} does"))
-    found.extend(_asked(story, pick))
+    found.extend(silence.warnings(story, pick))
     found.extend(beside.warnings(story, verdict))
     wrong = false_ready(story)
     if wrong is not None:
@@ -88,6 +88,17 @@ def warnings(story: Story, known: KnownFacts, pick: Pick, verdict: Verdict) -> t
         found.append(Warn(kind="false-ready", text="the ready line was printed although the port belongs to another process"))
     for problem in [p for p in story.facts.problems if p.source not in SIDE_EVIDENCE][:5]:
         found.append(Warn(kind="unread", text=f"{problem.source}{f':{problem.line}' if problem.line else ''}: {problem.text}"))
+    found.extend(Warn(kind="assumed-zone", text=text) for text in story.facts.assumed)
+    if story.facts.other_hosts:
+        others = ", ".join(f"{name} ({count} lines that matter)" for name, count in list(story.facts.other_hosts.items())[:5])
+        found.append(
+            Warn(kind="other-hosts", text=f"this is about {story.facts.about_host}; the evidence holds lines of other hosts, which were left out: {others}")
+        )
+    if verdict.by not in ("root", "health"):  # where the words were found, those that were not saved are not missed
+        for source, left_out in story.facts.blobs.items():
+            lines = "one message is" if left_out == 1 else f"{left_out} messages are"
+            text = f"{lines} not in {source} (blob data: colours, progress bars, or too long): journalctl -a shows them"
+            found.append(Warn(kind="blobs", text=text))
     before = [x for x in story.lives[: story.issue.index] if failed(x)]
     if before and not failed(story.issue) and story.issue is story.lives[-1]:
         last = before[-1]
@@ -99,35 +110,3 @@ def warnings(story: Story, known: KnownFacts, pick: Pick, verdict: Verdict) -> t
         now = f", and runs since {clock.hms(last_one.started_at)} UTC" if last_one.alive and last_one.started_at is not None else ""
         found.append(Warn(kind="earlier-life", text=f"this is about an earlier life of the unit; it has been started again{now}"))
     return tuple(dict.fromkeys(found))
-
-
-def _asked(story: Story, pick: Pick) -> list[Warn]:
-    """Empty answers that prove nothing: of a name that does not exist, or behind a filter."""
-    from forensics.units import difference, near
-
-    found = []
-    names = [n for n in (story.unit, *story.facts.unit_names) if n]
-    for asked in story.facts.asked:
-        unit = asked.unit
-        if not asked.empty:
-            continue
-        if unit and names and unit not in names and unit != pick.asked:
-            meant, distance, _ = near(unit, names)
-            if meant is not None:
-                found.append(
-                    Warn(
-                        kind="mistyped-unit",
-                        asked=unit,
-                        meant=meant,
-                        text=f"{difference(unit, meant, distance)}; its empty journal ({asked.source}:{asked.line_no}) proves nothing",
-                    )
-                )
-        elif asked.filtered:
-            found.append(
-                Warn(
-                    kind="empty-grep",
-                    asked=asked.command,
-                    text=f"an empty filter ({asked.source}:{asked.line_no}) proves nothing: a server that is loading logs no error",
-                )
-            )
-    return found

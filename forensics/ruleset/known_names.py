@@ -149,6 +149,7 @@ evidence.status          text    -      coverage of systemctl status
 evidence.kernel          text    -      coverage of the kernel log
 evidence.log             text    -      coverage of plain server output
 evidence.bench           text    -      coverage of client output
+evidence.silence         text    -      why the journal gave no line: denied, filtered, window, other, rotated, silent, unknown
 evidence.server_lines    number  count  lines of the server
 evidence.systemd_lines   number  count  lines of systemd about the unit
 """

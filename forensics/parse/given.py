@@ -1,0 +1,46 @@
+"""What of a file is read in its place, where somebody's hand or a collector has changed its form. Never writes a file; the capture on disk stays as it was given."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from forensics.model import Capture, PartKind, Problem, Section
+from forensics.parse import dress, shape, shipped
+
+_OF_CLIENT = re.compile(r"bench|client|health|eval|load")
+MOVED = "several entries stand on one line: it is entries that are counted, not lines"
+_DOCKER = b'{"log":"'
+
+
+def prepared(capture: Capture) -> Capture:
+    """The capture with its pastes undressed, and with the exports of collectors as entries. Sections that were asked for are as their command wrote them."""
+    problems: list[Problem] = []
+    sections = tuple(_prepared(section, problems) for section in capture.sections)
+    return replace(capture, sections=sections, problems=(*capture.problems, *problems))
+
+
+def _prepared(section: Section, problems: list[Problem]) -> Section:
+    if section.part is not None or section.text is not None or section.size() > shipped.MAX_BYTES:
+        return section
+    if (export := _export(section)) is not None:
+        if export.moved:
+            problems.append(Problem(source=section.name, text=MOVED))
+        return replace(section, text=export.text, entries=None if export.kind is PartKind.JOURNAL_TEXT else export.kind)
+    if section.size() > dress.MAX_BYTES:
+        return section
+    text = dress.undressed(section.head(dress.MAX_BYTES))
+    return section if text is None else replace(section, text=text)
+
+
+def _export(section: Section) -> shipped.Export | None:
+    """What a collector has exported; the output of a client may be JSON as well, and says so in its name."""
+    head = section.head(1 << 12).lstrip(b"\xef\xbb\xbf \r\n\t")
+    first = head.split(b"\n", 1)[0].decode("utf-8", "replace")
+    if _OF_CLIENT.search(section.name.rpartition("/")[2].lower()) or head.startswith(_DOCKER):
+        return None
+    if shape.JSON_ENTRY.match(first) and '"MESSAGE"' in first and '"__REALTIME_TIMESTAMP"' in first:
+        return None
+    if not (head[:1] in (b"{", b"[") or any(sign in head[:400] for sign in (b",", b";", b"\t"))):
+        return None
+    return shipped.export_of(section.head(shipped.MAX_BYTES))
