@@ -6,7 +6,7 @@ from forensics import clock
 from forensics.model import Cause, EndKind, Health, Pick, Warn
 from forensics.reason.client import false_ready
 from forensics.reason.known import KnownFacts
-from forensics.reason.place import Story, failed
+from forensics.reason.place import Story, failed, stayed
 from forensics.reason.verdict import Verdict
 
 # what is not readable of these stands under the gaps; the journal's own trouble is a warning
@@ -22,6 +22,8 @@ def health(story: Story, verdict: Verdict) -> Health:
         return Health.FAILED
     if last.alive:
         if last.ready:
+            if failed(story.issue) and not stayed(last, story.lives):
+                return Health.DEGRADED  # up for a moment, in a row of short lives
             worrying = verdict.by == "root" and verdict.cause in (
                 Cause.GPU_HARDWARE,
                 Cause.MASK_CORRUPTION,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from tests.unit.reason.telling import DATA, diagnosed
+from tests.unit.reason.telling import DATA, diagnosed, folder
 
 ITSELF, SYSTEMD, OPERATOR, KERNEL, UNKNOWN = "itself", "systemd", "operator", "kernel", "unknown"
 
@@ -66,3 +68,11 @@ def test_systemd_247_says_no_duration_and_the_stamps_give_it() -> None:
 
 def test_the_headline_of_a_crashed_child_names_the_childs_signal_and_not_the_parents() -> None:
     assert "SIGKILL" not in diagnosed(DATA / "252-child-segv-parent-kill").headline
+
+
+def test_a_server_that_is_up_for_a_moment_in_a_loop_of_crashes_is_degraded_and_not_healthy(tmp_path: Path) -> None:
+    lines = (DATA / "252-restart-flapping/journal.txt").read_text().splitlines(keepends=True)
+    ready = max(n for n, line in enumerate(lines) if "fired up" in line)
+    unit = "sglang-restart-flapping.service"
+    found = diagnosed(folder(tmp_path / "e", journal="".join(lines[: ready + 1]), is_active="active\n"), unit=unit)
+    assert (found.health, found.cause, found.end.status) == ("degraded", "cuda-fault", 1)
