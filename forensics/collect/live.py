@@ -168,7 +168,9 @@ class LiveSession:
         waited = time.monotonic() - self._began
         if not self._answers and self._round == 1:
             self._pipes.close()
-            raise self._explain(None, self._said(""), f"no answer within {waited:.0f} s")
+            heard = self._before.decode("utf-8", "replace").split("\n")
+            last = next((line.strip() for line in reversed(heard) if line.strip()), "")  # a menu, a question
+            raise self._explain(None, self._said(""), f"no answer within {waited:.0f} s{f'; the last it said: {last[:200]}' if last else ''}")
         name = self._out.open or "the next answer"
         self.problems.append(Problem(source=name, text=f"gave up after {waited:.0f} s: it did not come to an end"))
         self._out.finish()

@@ -127,7 +127,7 @@ def test_a_link_that_falls_silent_is_given_up_in_time(host: Host, whole: int, tm
         config = host.config_through(link.port, tmp_path)
         began = time.monotonic()
         [found] = api.diagnose(host.name, unit=LOUD, ssh_config=config, limits=limits)
-        assert time.monotonic() - began < 14
+        assert time.monotonic() - began < 25
     assert any("gave up" in w.text for w in found.warnings), found.warnings
     assert (found.health, found.cause) == (Health.FAILED, Cause.EXIT_CODE_DEATH)
     assert_nothing_is_left(host, config, limit_s=30)
