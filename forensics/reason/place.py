@@ -112,6 +112,8 @@ def _profile(rules: RuleSet, facts: Facts, state: UnitState | None) -> Profile |
 def _finish(draft: Draft, folded: Fold, profile: Profile | None, state: UnitState | None, facts: Facts) -> Life:
     last = draft.index == len(folded.lives) - 1
     placed = [p for p in folded.placed if p.life == draft.index]
+    if not draft.over and _machine_went_down(draft, None if last else folded.lives[draft.index + 1], state, facts):
+        draft.rebooted, draft.ended_at = True, draft.last_at
     if last and state is not None:
         _complete(draft, state)
     kernel_killed = any(
@@ -164,6 +166,17 @@ def _finish(draft: Draft, folded: Fold, profile: Profile | None, state: UnitStat
         pids=frozenset(draft.pids),
         invocation=draft.invocation,
     )
+
+
+def _machine_went_down(draft: Draft, following: Draft | None, state: UnitState | None, facts: Facts) -> bool:
+    """Whether the machine was booted anew after the last word of a life of which no line says that it ended.
+
+    A unit's own journal ends there: no boot's mark comes after it. systemd forgets at a boot what ran before it.
+    """
+    if draft.last_at is None or (following is None and (state is None or state.active != "inactive")):
+        return False
+    until = following.started_at if following is not None else None
+    return any(b.first_at is not None and b.first_at > draft.last_at and (until is None or b.first_at <= until) for b in facts.boots)
 
 
 def _complete(draft: Draft, state: UnitState) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import random
 import shutil
@@ -141,14 +142,13 @@ class Host:
 
     def switch_on(self) -> None:
         """Boot it again after ``cut_power``, with all that is on its disk."""
+        # a grandchild, as with up.sh: nobody here waits for it, and down.sh ends it by what "pid" names
+        script = 'setsid "$0" "$1" "$2" </dev/null >>"$2/console.log" 2>&1 & echo $!'
+        argv = ["sh", "-c", script, str(TESTBED / "run-host.sh"), self.name, str(self.folder)]
         environment = {**os.environ, "TB_GROUP": (self.state / "group").read_text()}
-        with (self.folder / "console.log").open("ab") as log:
-            keeper = subprocess.Popen(
-                [str(TESTBED / "run-host.sh"), self.name, str(self.folder)],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment, start_new_session=True,
-            )  # fmt: skip
-        started = Path(f"/proc/{keeper.pid}/stat").read_text().rpartition(") ")[2].split()[19]
-        (self.folder / "pid").write_text(f"{keeper.pid} {started}\n")  # down.sh ends what this names
+        keeper = subprocess.run(argv, env=environment, stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+        started = Path(f"/proc/{keeper}/stat").read_text().rpartition(") ")[2].split()[19]
+        (self.folder / "pid").write_text(f"{keeper} {started}\n")
         self.wait_until_up()
 
     def reboot(self) -> None:
@@ -231,10 +231,31 @@ class Host:
             time.sleep(0.1)
 
 
+_BOOTS = itertools.count(1)
+_INOTIFY = Path("/proc/sys/fs/inotify/max_user_instances")
+
+
+def _make_room(state: Path, count: int) -> None:
+    """Raise the number of inotify instances for as long as many hosts run: a systemd takes seven, and the kernel's 128 are for all of root's."""
+    had, wanted = int(_INOTIFY.read_text()), 128 + 10 * count
+    if had < wanted:
+        (state / "inotify").write_text(f"{had} {wanted}")
+        _INOTIFY.write_text(str(wanted))
+
+
+def _give_back(state: Path) -> None:
+    if (state / "inotify").exists():
+        had, set_to = (state / "inotify").read_text().split()
+        if _INOTIFY.read_text().strip() == set_to:
+            _INOTIFY.write_text(had)
+
+
 def boot(state: Path, *, suite: str = SUITE, count: int = 1) -> list[Host]:
     """Boot hosts with names and ports of their own; about 2 s for one, 12 s for twenty, and a minute more where the root tree has to be built."""
-    group = f"ddf{os.getpid() % 100000}{suite[0]}{suite[1]}{count}x"  # a name of a network namespace and of a cgroup: no two may share it
+    group = f"ddf{os.getpid() % 100000}{suite[:2]}{next(_BOOTS)}x"  # a name of a network namespace and of a cgroup: no two may share it
     (state / "group").write_text(group)
+    if count > 10:
+        _make_room(state, count)
     first = free_ports(count)
     environment = {**os.environ, "TB_STATE": str(state), "TB_CACHE": str(CACHE), "TB_GROUP": group}
     argv = [str(TESTBED / "up.sh"), "-s", suite, "-n", str(count), "-p", str(first), "-N", group]
@@ -249,4 +270,5 @@ def down(state: Path) -> None:
     group = (state / "group").read_text() if (state / "group").exists() else state.name
     environment = {**os.environ, "TB_STATE": str(state), "TB_GROUP": group}
     subprocess.run([str(TESTBED / "down.sh")], env=environment, capture_output=True, timeout=180, check=False)
+    _give_back(state)
     shutil.rmtree(state, ignore_errors=True)

@@ -33,7 +33,7 @@ class Told:
     shows: tuple[Mapping[str, str], Mapping[str, str]]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # not longer: what flaps there for ever keeps a processor busy
 def staged() -> Iterator[dict[str, bed.Host]]:
     """A host of each version with all faults on it; not the host of the other tests, which count what is on it."""
     with booted("bullseye") as old, booted("bookworm") as middle, booted("trixie") as new:
@@ -64,7 +64,7 @@ CASES = [pytest.param(version, name, id=f"{version}-{name}") for version in VERS
 Tellings = dict[tuple[str, str], "Future[Told]"]
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def told(staged: dict[str, bed.Host], request: pytest.FixtureRequest) -> Iterator[Tellings]:
     """All the faults that this run wants, four looks at a time: most of it is waiting for a host."""
     params = [item.callspec.params for item in request.session.items if "told" in getattr(item, "fixturenames", ()) and hasattr(item, "callspec")]
