@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from forensics import clock
-from forensics.model import Cause, EndKind, Health, Pick, Warn
+from forensics.model import Cause, Coverage, EndKind, Health, Pick, Warn
 from forensics.reason.client import false_ready
 from forensics.reason.known import KnownFacts
 from forensics.reason.place import Story, failed, stayed
@@ -61,6 +61,8 @@ def warnings(story: Story, known: KnownFacts, pick: Pick, verdict: Verdict) -> t
     if pick.how == "mistyped" and pick.asked and pick.unit:
         found.append(Warn(kind="mistyped-unit", asked=pick.asked, meant=pick.unit, text=pick.why or f"{pick.asked} does not exist, {pick.unit} does"))
     found.extend(_asked(story, pick))
+    if (gone := _journal_gone(story)) is not None:
+        found.append(gone)
     wrong = false_ready(story)
     if wrong is not None:
         found.append(wrong)
@@ -79,6 +81,19 @@ def warnings(story: Story, known: KnownFacts, pick: Pick, verdict: Verdict) -> t
         now = f", and runs since {clock.hms(last_one.started_at)} UTC" if last_one.alive and last_one.started_at is not None else ""
         found.append(Warn(kind="earlier-life", text=f"this is about an earlier life of the unit; it has been started again{now}"))
     return tuple(dict.fromkeys(found))
+
+
+def _journal_gone(story: Story) -> Warn | None:
+    """A journal without a line of a unit that has run: whatever it said is not kept."""
+    state = story.state
+    if state is None or story.facts.coverage.get("journal") is not Coverage.EMPTY:
+        return None
+    if not (state.main_pid or state.main_code or state.started_at is not None):
+        return None
+    return Warn(
+        kind="journal-gone",
+        text="systemd says that it ran, and the journal holds no line of it: rotated, vacuumed, not kept on this host, or older than what was asked for; its last words are lost",
+    )
 
 
 def _asked(story: Story, pick: Pick) -> list[Warn]:

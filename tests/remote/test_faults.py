@@ -61,6 +61,7 @@ def tell(host: bed.Host, name: str) -> Told:
 
 
 CASES = [pytest.param(version, name, id=f"{version}-{name}") for version in VERSIONS for name in FAULTS]
+HANDS = ("sigkill-by-pid", "sigkill-outside", "sigsegv-nocore")
 Tellings = dict[tuple[str, str], "Future[Told]"]
 
 
@@ -68,7 +69,8 @@ Tellings = dict[tuple[str, str], "Future[Told]"]
 def told(staged: dict[str, bed.Host], request: pytest.FixtureRequest) -> Iterator[Tellings]:
     """All the faults that this run wants, four looks at a time: most of it is waiting for a host."""
     params = [item.callspec.params for item in request.session.items if "told" in getattr(item, "fixturenames", ()) and hasattr(item, "callspec")]
-    wanted = sorted({(p["version"], p.get("name", "sigabrt")) for p in params}, key=lambda w: list(FAULTS).index(w[1]))
+    named = {(p["version"], name) for p in params for name in ([p["name"]] if "name" in p else ["sigabrt", *HANDS])}
+    wanted = sorted(named, key=lambda w: list(FAULTS).index(w[1]))
     pool = ThreadPoolExecutor(4)
     try:
         yield {(version, name): pool.submit(tell, staged[version], name) for version, name in wanted}
@@ -139,6 +141,14 @@ def of_the_duration(told: Told) -> Iterator[str]:
     right = [leave - start, *([over - active] if start <= active <= over else [])]  # the second is what systemd itself calls Duration
     if got is None or min(abs(got - r) for r in right) > 0.6:  # systemd 247 says no Duration: the journal's stamps are late on a busy machine
         yield f"died_after_s {got}, by the host's own clock {' or '.join(f'{r:.3f}' for r in right)}"
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_that_somebody_sent_the_signal_is_not_ruled_out_where_nobody_is_known_to_have(told: Tellings, version: str) -> None:
+    ruled_out = {n: {h.cause for h in told[version, n].result().diagnosis.hypotheses if h.status is Status.RULED_OUT} for n in HANDS}
+    assert Cause.OPERATOR_STOP not in ruled_out["sigkill-by-pid"]
+    assert Cause.OPERATOR_STOP not in ruled_out["sigkill-outside"]
+    assert Cause.OPERATOR_STOP in ruled_out["sigsegv-nocore"]
 
 
 @pytest.mark.parametrize("version", VERSIONS)

@@ -94,3 +94,12 @@ def test_a_log_that_just_ends_before_the_next_boot_is_the_machine_going_down_and
     evidence = folder(tmp_path / "e", journal="".join(lines[first : ready + 1]), show=INACTIVE, boots=BOOTS.format(booted))
     found = diagnosed(evidence, unit="sglang-restart-flapping.service")
     assert (found.cause, found.end.kind) == (cause, kind)
+
+
+def test_a_unit_that_ran_and_has_no_line_in_the_journal_is_said_to_have_lost_it(tmp_path: Path) -> None:
+    status = (DATA / "252-sigkill-outside/status.txt").read_text().partition("\n\n")[0] + "\n"
+    lost = diagnosed(folder(tmp_path / "lost", journal="-- No entries --\n", status=status))
+    assert [w.kind for w in lost.warnings] == ["journal-gone"]
+    assert (lost.health, lost.end.signal) == ("failed", "SIGKILL")
+    whole = diagnosed(DATA / "252-sigkill-outside")
+    assert "journal-gone" not in [w.kind for w in whole.warnings]
