@@ -95,7 +95,7 @@ def test_a_link_that_breaks_half_way_gives_what_came_and_says_so(host: Host, who
     with Link(host.port, cut_after=int(whole * share)) as link:
         config = host.config_through(link.port, tmp_path)
         code, found, said, took = run(command(host, config, unit=LOUD), tmp_path)
-    assert took < 20
+    assert took < 45  # it would be 90 s, were the break not noticed
     assert_nothing_is_left(host, config)
     if found is None:
         assert code == 3
@@ -159,7 +159,7 @@ def test_pressing_ctrl_c_in_the_middle_leaves_nothing(host: Host, tmp_path: Path
         began = time.monotonic()
         process.send_signal(number)
         out, said = process.communicate(timeout=30)
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < 15
         assert process.returncode == 128 + number
         assert (out, "Traceback" in said) == ("", False)
         assert list(spool.iterdir()) == []
@@ -242,7 +242,7 @@ def test_a_bashrc_that_lets_no_shell_come_to_words_is_said_in_time(host: Host, t
     began = time.monotonic()
     with start_up_file(host, "ops", ".bashrc", text + "\n"), pytest.raises(TargetError) as error:
         look(host, "ops", connect_s=2, answer_s=2.0)
-    assert time.monotonic() - began < 12
+    assert time.monotonic() - began < 30
     assert error.value.exit_code == 3
     assert said in str(error.value)
     assert_nothing_is_left(host, host.config, limit_s=20)
@@ -271,7 +271,7 @@ def test_a_journal_that_hangs_costs_its_limit_and_the_rest_is_used(host: Host, t
     finally:
         host.remove("/usr/local/bin/journalctl")
     assert found is not None
-    assert 19 < took < 35
+    assert 19 < took < 70
     assert (code, found["health"], found["end"]["signal"]) == (1, "failed", "SIGKILL")
     assert found["cause"] == "gpu-oom-init"  # its last words stand below its status
     assert {e["source"] for e in found["evidence"]} <= {"status", "show", "units", "is-active"}
@@ -292,7 +292,7 @@ def test_a_host_whose_sshd_is_stopped_is_an_error_with_a_place(host: Host, tmp_p
     assert (code, found) == (3, None)
     assert host.name in said
     assert re.search("closed the connection before the login|refused", said)
-    assert took < 15
+    assert took < 40
 
 
 # ---- a master of the user's
