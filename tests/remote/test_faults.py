@@ -70,7 +70,8 @@ def told(staged: dict[str, bed.Host], request: pytest.FixtureRequest) -> Iterato
     """All the faults that this run wants, four looks at a time: most of it is waiting for a host."""
     params = [item.callspec.params for item in request.session.items if "told" in getattr(item, "fixturenames", ()) and hasattr(item, "callspec")]
     named = {(p["version"], name) for p in params for name in ([p["name"]] if "name" in p else ["sigabrt", *HANDS])}
-    wanted = sorted(named, key=lambda w: list(FAULTS).index(w[1]))
+    # what is alive first: a start-up that stands still for ten minutes is rightly called a hang
+    wanted = sorted(named, key=lambda w: (set(FAULTS[w[1]].settles) <= {"failed", "inactive"}, list(FAULTS).index(w[1])))
     pool = ThreadPoolExecutor(4)
     try:
         yield {(version, name): pool.submit(tell, staged[version], name) for version, name in wanted}
