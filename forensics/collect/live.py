@@ -216,7 +216,9 @@ class LiveSession:
         waited = time.monotonic() - self._began
         if not self._answers and self._round == 1:
             self._pipes.close()
-            raise self._explain(None, self._text(self._stderr), f"no answer within {waited:.0f} s")
+            last = next((line.strip() for line in reversed(self._text(self._before).split("\n")) if line.strip()), "")  # a menu, a question
+            why = f"no answer within {waited:.0f} s{f'; the last it said: {last[:200]}' if last else ''}"
+            raise self._explain(None, self._text(self._stderr), why)
         name = self._frames.open or "the next answer"
         self.problems.append(Problem(source=name, text=f"gave up after {waited:.0f} s: it did not come to an end"))
         self._frames.finish()

@@ -104,7 +104,8 @@ def _gap(section: Section, or_sudo: str) -> str:
     first = f": {said[0].strip()}" if said else ""
     match section.coverage:
         case Coverage.DENIED:
-            return f"this account may not read it{or_sudo}{first}"
+            who = " ".join(line.strip() for line in said[:2])  # journalctl's second line says who may
+            return f"this account may not read it{or_sudo}{f': {who}' if who else ''}"
         case Coverage.NOT_COLLECTED if section.name != "gpu" or section.exit_code != 127:
             return f"not collected{first}"
         case Coverage.CUT:

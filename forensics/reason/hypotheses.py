@@ -110,7 +110,9 @@ def _ruled_out(story: Story, known: KnownFacts, verdict: Verdict) -> list[Hypoth
         against(Cause.HOST_OOM, *filter(None, ("the kernel log was read and holds no out-of-memory kill", beside.no_memory_limit(story))))
     if verdict.cause in (Cause.EXIT_CODE_DEATH, Cause.UNKNOWN, Cause.RESTART_LOOP):
         against(Cause.DISK_FULL, beside.no_disk_full(story))
-    if life.end.kind not in (EndKind.NONE, EndKind.STOPPED, EndKind.UNKNOWN) and facts.coverage.get("journal") is Coverage.READ:
+    # a signal that nobody claims may have been sent by hand: kill(1) asks systemd for nothing
+    by_hand = life.end.kind is EndKind.SIGNAL and life.end.by in (EndBy.UNKNOWN, EndBy.OPERATOR)
+    if life.end.kind not in (EndKind.NONE, EndKind.STOPPED, EndKind.UNKNOWN) and facts.coverage.get("journal") is Coverage.READ and not by_hand:
         against(Cause.OPERATOR_STOP, "systemd logged no stop request before the end")
     if verdict.cause is Cause.GPU_OOM_INIT and not life.ready and life.phases:
         against(Cause.GPU_OOM_RUNTIME, "it never became ready")

@@ -304,12 +304,12 @@ def life_at_issue(lives: tuple[Life, ...], facts: Facts, *, at: float | None, kn
     if last.alive and not known_server and at is not None and last.started_at is not None and at - last.started_at >= STAYED_S:
         return last
     for life in reversed(lives):
-        if failed(life) or (life.ready and life.end.kind is EndKind.NONE and _stayed(life, lives)):
+        if failed(life) or (life.ready and life.end.kind is EndKind.NONE and stayed(life, lives)):
             return life
     return lives[-1]
 
 
-def _stayed(life: Life, lives: tuple[Life, ...]) -> bool:
+def stayed(life: Life, lives: tuple[Life, ...]) -> bool:
     """A life that has just become ready after short failed ones has not shown yet that it stays."""
     before = lives[life.index - 1] if life.index else None
     if before is None or not failed(before) or before.lived_s is None or before.lived_s > SHORT_S:

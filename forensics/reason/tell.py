@@ -7,7 +7,7 @@ from forensics.model import Cause, EndKind, Health, Pick, Warn
 from forensics.reason import beside, silence
 from forensics.reason.client import false_ready
 from forensics.reason.known import KnownFacts
-from forensics.reason.place import Story, failed
+from forensics.reason.place import Story, failed, stayed
 from forensics.reason.verdict import Verdict
 
 # what is not readable of these stands under the gaps; the journal's own trouble is a warning
@@ -39,6 +39,8 @@ def health(story: Story, verdict: Verdict) -> Health:
         if state is not None and state.health == "unhealthy":
             return Health.DEGRADED  # by its own check
         if last.ready:
+            if failed(story.issue) and not stayed(last, story.lives):
+                return Health.DEGRADED  # up for a moment, in a row of short lives
             worrying = verdict.by == "root" and verdict.cause in (
                 Cause.GPU_HARDWARE,
                 Cause.MASK_CORRUPTION,
@@ -92,7 +94,10 @@ def warnings(story: Story, known: KnownFacts, pick: Pick, verdict: Verdict) -> t
     if story.facts.other_hosts:
         others = ", ".join(f"{name} ({count} lines that matter)" for name, count in list(story.facts.other_hosts.items())[:5])
         found.append(
-            Warn(kind="other-hosts", text=f"this is about {story.facts.about_host}; the evidence holds lines of other hosts, which were left out: {others}")
+            Warn(
+                kind="other-hosts",
+                text=f"this is about {story.facts.about_host}; the evidence holds lines of other hosts, which were left out: {others}",
+            )
         )
     if verdict.by not in ("root", "health"):  # where the words were found, those that were not saved are not missed
         for source, left_out in story.facts.blobs.items():

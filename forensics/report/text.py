@@ -141,7 +141,8 @@ def _life(d: Diagnosis) -> str:
     parts += [f"{word} {_clock(at, d.started_at)}" for word, at in (("listening", d.listening_at), ("ready", d.ready_at), ("died", d.died_at)) if at]
     if d.died_after_s is not None:
         parts[-1] += f" after {cite.took(d.died_after_s)}"
-    if not d.ready_at and d.died_at:
+    heard = {d.coverage.get(name) for name in ("journal", "log")} - {None, Coverage.DENIED, Coverage.NOT_COLLECTED}
+    if not d.ready_at and d.died_at and (heard or not d.coverage):  # of a server that nobody could hear it is not known
         parts.append("never ready")
     return ", ".join(parts)
 

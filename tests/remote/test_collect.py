@@ -234,18 +234,6 @@ def test_a_connection_that_says_nothing_is_given_up(host: Host) -> None:
         subprocess.run(["nsenter", "-t", init, "-m", "-p", "pkill", "-CONT", "-x", "sshd"], check=True)
 
 
-def configured(host: Host, folder: Path, **other: str) -> Path:
-    """The host's ssh configuration with some of it replaced."""
-    lines = []
-    for line in host.config.read_text().splitlines():
-        key = line.split()[0]
-        lines.append(f"  {key} {other.pop(key)}" if key in other else line)
-    lines += [f"  {key} {value}" for key, value in other.items()]
-    config = folder / "ssh_config"
-    config.write_text("\n".join(lines) + "\n")
-    return config
-
-
 def refusal(config: Path, name: str) -> TargetError:
     [target] = collect.parse_targets([name])
     with collect.open_target(target, ssh_config=config) as session, pytest.raises(TargetError) as error:
@@ -255,14 +243,14 @@ def refusal(config: Path, name: str) -> TargetError:
 
 
 def test_a_port_where_nobody_listens_is_said_to_refuse(host: Host, tmp_path: Path) -> None:
-    said = str(refusal(configured(host, tmp_path, Port=str(free_port())), host.name))
+    said = str(refusal(host.config_with(tmp_path, Port=str(free_port())), host.name))
     assert "connection was refused" in said
     assert "sshd" in said
 
 
 def test_a_key_that_is_not_accepted_is_said_to_be_refused(host: Host, tmp_path: Path) -> None:
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(tmp_path / "other")], check=True)
-    said = str(refusal(configured(host, tmp_path, IdentityFile=str(tmp_path / "other")), host.name))
+    said = str(refusal(host.config_with(tmp_path, IdentityFile=str(tmp_path / "other")), host.name))
     assert "refuses the login" in said
     assert "ssh-add -l" in said
 
@@ -270,7 +258,7 @@ def test_a_key_that_is_not_accepted_is_said_to_be_refused(host: Host, tmp_path: 
 def test_a_host_key_that_nobody_knows_is_not_accepted(host: Host, tmp_path: Path) -> None:
     known = tmp_path / "known_hosts"
     known.touch()
-    said = str(refusal(configured(host, tmp_path, UserKnownHostsFile=str(known), GlobalKnownHostsFile="/dev/null"), host.name))
+    said = str(refusal(host.config_with(tmp_path, UserKnownHostsFile=str(known), GlobalKnownHostsFile="/dev/null"), host.name))
     assert "host key is not known here" in said
     assert known.read_text() == ""
 
@@ -279,12 +267,12 @@ def test_a_host_key_that_has_changed_is_refused_and_said(host: Host, tmp_path: P
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(tmp_path / "other")], check=True)
     known = tmp_path / "known_hosts"
     known.write_text(f"[127.0.0.1]:{host.port} {' '.join((tmp_path / 'other.pub').read_text().split()[:2])}\n")
-    said = str(refusal(configured(host, tmp_path, UserKnownHostsFile=str(known)), host.name))
+    said = str(refusal(host.config_with(tmp_path, UserKnownHostsFile=str(known)), host.name))
     assert "not the one that is known" in said
 
 
 def test_a_name_that_is_no_host_says_that_it_is_no_file_either(host: Host, tmp_path: Path) -> None:
-    said = str(refusal(configured(host, tmp_path, HostName="no-such-host.invalid"), host.name))
+    said = str(refusal(host.config_with(tmp_path, HostName="no-such-host.invalid"), host.name))
     assert "no host of that name" in said
     assert f"no file of the name '{host.name}'" in said
 

@@ -16,7 +16,7 @@ TMPDIR=$(dirname "$dest") mmdebstrap --variant=minbase --mode=root \
   --setup-hook="cp -n $debs/*.deb \"\$1/var/cache/apt/archives/\" 2>/dev/null || true" \
   --customize-hook="cp -n \"\$1\"/var/cache/apt/archives/*.deb $debs/ 2>/dev/null || true" \
   --customize-hook='rm -rf "$1"/var/cache/apt/archives/*.deb "$1"/var/lib/apt/lists/*' \
-  --include=systemd-sysv,dbus,openssh-server,python3-minimal,iproute2,procps,tzdata,libpam-systemd "$suite" "$tmp" http://deb.debian.org/debian
+  --include=systemd-sysv,dbus,openssh-server,python3-minimal,iproute2,procps,tzdata,libpam-systemd,sudo,tcsh,zsh,busybox "$suite" "$tmp" http://deb.debian.org/debian
 printf 'LANG=C.UTF-8\n' >"$tmp/etc/default/locale"
 rm -f "$tmp/etc/machine-id" "$tmp/var/lib/dbus/machine-id" "$tmp"/etc/ssh/ssh_host_* "$tmp/etc/resolv.conf"
 : >"$tmp/etc/machine-id"
@@ -29,8 +29,15 @@ done
 chroot "$tmp" useradd -m -s /bin/bash -G systemd-journal ops          # may read the journal, is not root
 chroot "$tmp" useradd -m -s /bin/bash nolog                           # may not
 chroot "$tmp" useradd -m -s /usr/sbin/nologin noshell                 # has no shell
+chroot "$tmp" useradd -m -s /bin/bash -G sudo deploy                  # root through sudo only
+echo 'deploy ALL=(ALL) NOPASSWD: ALL' >"$tmp/etc/sudoers.d/deploy"
+chmod 440 "$tmp/etc/sudoers.d/deploy"
+mkdir -p "$tmp/usr/local/bin"
+ln -s /bin/busybox "$tmp/usr/local/bin/ash"
+for s in tcsh zsh dash; do chroot "$tmp" useradd -m -s "/bin/$s" -G systemd-journal "with$s"; done
+chroot "$tmp" useradd -m -s /usr/local/bin/ash -G systemd-journal withash                # busybox
 printf 'UseDNS no\nPermitRootLogin prohibit-password\nMaxStartups 100:30:200\n' >"$tmp/etc/ssh/sshd_config.d/testbed.conf"
 trap - EXIT
 rm -rf --one-file-system "$dest"
 mv "$tmp" "$dest"
-chroot "$dest" /bin/systemctl --version | head -1 >"$dest/.testbed-ready"
+md5sum <"$0" >"$dest/.testbed-ready"                                  # a tree of another recipe is built anew

@@ -15,7 +15,7 @@ for p in systemd-nspawn ip ssh ssh-keygen python3; do command -v $p >/dev/null |
 mkdir -p "$TB_CACHE"; chmod 755 "$TB_STATE"
 exec 9>"$TB_CACHE/.lock"; flock 9                        # two runs at once build one tree
 root=$TB_CACHE/$suite
-if [ ! -e "$root/.testbed-ready" ]; then
+if [ "$(cat "$root/.testbed-ready" 2>/dev/null)" != "$(md5sum <"$here/build-root.sh")" ]; then
   command -v mmdebstrap >/dev/null || { echo "up.sh: mmdebstrap is missing (install.sh installs it)" >&2; exit 1; }
   "$here/build-root.sh" "$suite" "$root" >"$TB_STATE/build.log" 2>&1 9>&- || { tail -20 "$TB_STATE/build.log" >&2; exit 1; }
 fi
@@ -33,7 +33,7 @@ for ((i = 0; i < count; i++)); do
   md5sum <<<"$n-$RANDOM$RANDOM$(date +%N)" | cut -c1-32 >"$d/root/etc/machine-id"
   echo "$n" >"$d/root/etc/hostname"; printf '127.0.0.1 localhost %s\n::1 localhost\n' "$n" >"$d/root/etc/hosts"
   ssh-keygen -q -t ed25519 -N '' -C "$n" -f "$d/root/etc/ssh/ssh_host_ed25519_key"
-  for u in root ops nolog noshell; do
+  for u in root ops nolog noshell deploy withtcsh withzsh withdash withash; do
     h=/home/$u; [ $u = root ] && h=/root
     chroot "$d/root" id $u >/dev/null 2>&1 || continue
     mkdir -p "$d/root$h/.ssh"; cp "$key.pub" "$d/root$h/.ssh/authorized_keys"; chmod 700 "$d/root$h/.ssh"

@@ -303,6 +303,12 @@ def test_a_start_up_file_that_eats_the_script_is_said_to_wait() -> None:
         _ask_with(command("read a; exec sh -s 2>/dev/null"), question("echo x"), limits=limits)
 
 
+def test_what_a_start_up_file_asks_is_in_the_error() -> None:
+    limits = collect.Limits(connect_s=1, answer_s=0.2, total_s=30)
+    with pytest.raises(TargetError, match=r"no answer within \d+ s; the last it said: pick one: 1\) bash 2\) zsh"):
+        _ask_with(command("printf 'hello\n\npick one: 1) bash 2) zsh '; exec sleep 60"), question("echo x"), limits=limits)
+
+
 def test_a_connection_that_is_killed_before_anything_is_answered_is_lost() -> None:
     with pytest.raises(TargetError, match=r"the connection was lost before anything was answered \(ssh was ended by signal 9\)") as error:
         _ask_with(command("echo 'tput: no terminal' >&2; kill -9 $$"), question("echo x"))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from tests.unit.reason.telling import DATA, diagnosed
+from tests.unit.reason.telling import DATA, diagnosed, folder
 
 ITSELF, SYSTEMD, OPERATOR, KERNEL, UNKNOWN = "itself", "systemd", "operator", "kernel", "unknown"
 
@@ -66,3 +68,38 @@ def test_systemd_247_says_no_duration_and_the_stamps_give_it() -> None:
 
 def test_the_headline_of_a_crashed_child_names_the_childs_signal_and_not_the_parents() -> None:
     assert "SIGKILL" not in diagnosed(DATA / "252-child-segv-parent-kill").headline
+
+
+def test_a_server_that_is_up_for_a_moment_in_a_loop_of_crashes_is_degraded_and_not_healthy(tmp_path: Path) -> None:
+    lines = (DATA / "252-restart-flapping/journal.txt").read_text().splitlines(keepends=True)
+    ready = max(n for n, line in enumerate(lines) if "fired up" in line)
+    unit = "sglang-restart-flapping.service"
+    found = diagnosed(folder(tmp_path / "e", journal="".join(lines[: ready + 1]), is_active="active\n"), unit=unit)
+    assert (found.health, found.cause, found.end.status) == ("degraded", "cuda-fault", 1)
+
+
+BOOTS = "-1 0123456789abcdef0123456789abcdef Sun 2026-11-29 20:00:00 UTC—Sun 2026-11-29 20:17:41 UTC\n 0 fedcba9876543210fedcba9876543210 {} UTC—Sun 2026-11-29 20:40:00 UTC\n"
+INACTIVE = "Id=sglang-restart-flapping.service\nLoadState=loaded\nActiveState=inactive\nSubState=dead\nResult=success\nExecMainPID=0\n"
+
+
+@pytest.mark.parametrize(
+    ("booted", "cause", "kind"), [("Sun 2026-11-29 20:18:30", "host-reboot", "reboot"), ("Sun 2026-11-29 20:00:00", "operator-stop", "stopped")],
+    ids=["booted-since", "the-same-boot"],
+)  # fmt: skip
+def test_a_log_that_just_ends_before_the_next_boot_is_the_machine_going_down_and_no_stop(tmp_path: Path, booted: str, cause: str, kind: str) -> None:
+    """The journal of one unit has no mark of a boot after its last line: the list of boots has it."""
+    lines = (DATA / "252-restart-flapping/journal.txt").read_text().splitlines(keepends=True)
+    ready = max(n for n, line in enumerate(lines) if "fired up" in line)
+    first = max(n for n, line in enumerate(lines) if "systemd[1]: Started" in line)
+    evidence = folder(tmp_path / "e", journal="".join(lines[first : ready + 1]), show=INACTIVE, boots=BOOTS.format(booted))
+    found = diagnosed(evidence, unit="sglang-restart-flapping.service")
+    assert (found.cause, found.end.kind) == (cause, kind)
+
+
+def test_a_unit_that_ran_and_has_no_line_in_the_journal_is_said_to_have_lost_it(tmp_path: Path) -> None:
+    status = (DATA / "252-sigkill-outside/status.txt").read_text().partition("\n\n")[0] + "\n"
+    lost = diagnosed(folder(tmp_path / "lost", journal="-- No entries --\n", status=status))
+    assert [w.kind for w in lost.warnings] == ["journal-silent"]
+    assert (lost.health, lost.end.signal) == ("failed", "SIGKILL")
+    whole = diagnosed(DATA / "252-sigkill-outside")
+    assert "journal-silent" not in [w.kind for w in whole.warnings]

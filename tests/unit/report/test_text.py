@@ -205,3 +205,11 @@ def test_one_of_several_units_is_answered_in_brief() -> None:
     whole, brief = text.render(example.died()), text.render(example.died(), brief=True)
     assert whole.startswith(brief.rstrip("\n"))
     assert "EVIDENCE" not in brief
+
+
+def test_that_it_was_never_ready_is_not_said_of_a_server_that_could_not_be_heard() -> None:
+    died = example.died()
+    assert "died 10:15:50 after 32.9s, never ready" in " ".join(text.render(died, width=100).split())
+    for unheard in (Coverage.DENIED, Coverage.NOT_COLLECTED):
+        deaf = dataclasses.replace(died, coverage={**died.coverage, "journal": unheard, "log": Coverage.NOT_COLLECTED})
+        assert "died 10:15:50 after 32.9s, never ready" not in " ".join(text.render(deaf, width=100).split())
