@@ -35,7 +35,7 @@ from forensics.model import (
     Tail,
     UnitState,
 )
-from forensics.parse import bench, host, sniff, systemd, unitstate
+from forensics.parse import bench, host, sinceboot, sniff, systemd, unitstate
 from forensics.parse import frame as framing
 from forensics.parse.asked import asked_unit, is_filtered
 from forensics.parse.sniff import Part
@@ -115,7 +115,14 @@ def facts(capture: Capture, scan: Scanned, *, tails: Ends | None = None) -> Fact
         latest = max((at for section, part in got.clients if (at := _client_latest(section, part)) is not None), default=None)
     if latest is None:
         latest = max((s.path.stat().st_mtime for s in capture.sections if s.path.exists()), default=None)
-    record = partial(framing.record, latest=latest)
+    frames = _frames(scan.hits, tails)
+    started = sinceboot.starts(frames)
+    since_boot = told is None and not got.clients and sinceboot.only_since_boot(frames, started)
+    record = partial(framing.record, latest=latest, started={source: 0.0 if since_boot else at for source, at in started.items()})
+    got.problems += [
+        *sinceboot.unread(frames),
+        *(Problem(source=source, line=1, text=sinceboot.UNKNOWN_START) for source, at in started.items() if at is None),
+    ]
     order = {section.name: number for number, section in enumerate(capture.sections)}
     seen = sorted((Seen(hit, record(hit.frame)) for hit in scan.hits), key=lambda s: (order.get(s.record.source, len(order)), s.record.line_no))
     ends = tails.tails(record) if tails else {}
@@ -143,6 +150,7 @@ def facts(capture: Capture, scan: Scanned, *, tails: Ends | None = None) -> Fact
         problems=(*got.problems, *(tails.problems if tails else ())),
         at=told if told is not None else _last_stamp(seen, ends, got.benches),
         offset_s=capture.offset_s,
+        since_boot=since_boot,
     )
 
 
@@ -298,8 +306,9 @@ def _live_coverage(section: Section, got: _Gathered) -> None:
 
 def _given_coverage(section: Section, part: Part, got: _Gathered) -> None:
     if part.kind is PartKind.NOTICE:
-        if _DENIED.search(read_text(section, part, 1 << 16, [])):
-            got.covers("journal", Coverage.DENIED)
+        said = read_text(section, part, 1 << 16, [])
+        if _DENIED.search(said):
+            got.covers("kernel" if said.lstrip().startswith("dmesg: ") else "journal", Coverage.DENIED)
     elif part.kind is PartKind.EMPTY:
         if part.command is None or "journalctl" in part.command:
             got.covers("journal", Coverage.EMPTY)
@@ -346,7 +355,9 @@ def _first_line(text: str) -> str:
 
 
 def _named_listed(got: _Gathered, capture: Capture) -> list[UnitState]:
-    """Of the host's hundreds of units those that something else speaks of."""
+    """Of the host's hundreds of units those that something else speaks of; one that was listed alone was asked for."""
+    if len(alone := {state.name for state in got.listed}) == 1 and not capture.pick.unit:
+        return [state for state in got.listed if state.name in alone]
     wanted = {state.name for _, state in got.states} | {capture.pick.unit, *capture.pick.candidates}
     return [state for state in got.listed if state.name in wanted]
 
@@ -392,11 +403,16 @@ def _told_at(capture: Capture, got: _Gathered) -> float | None:
     return max((state.since + state.ago_s for _, state in got.states if state.since is not None and state.ago_s is not None), default=None)
 
 
-def _latest_full(hits: Iterable[Hit], tails: Ends | None) -> float | None:
+def _frames(hits: Iterable[Hit], tails: Ends | None) -> list[Frame]:
+    """The lines that were opened, of all sources."""
     frames: list[Frame] = [hit.frame for hit in hits]
     for ends in (tails.first, tails.last) if tails else ():
         frames += [frame for kept in ends.values() for frame in kept]
-    return max((at for frame in frames if (at := framing.record(frame).at) is not None), default=None)
+    return frames
+
+
+def _latest_full(hits: Iterable[Hit], tails: Ends | None) -> float | None:
+    return max((at for frame in _frames(hits, tails) if (at := framing.record(frame).at) is not None), default=None)
 
 
 _FULL_STAMP = re.compile(r"\b20\d\d-[01]\d-[0-3]\d[T ][0-2]\d:[0-5]\d:[0-6]\d\b")
