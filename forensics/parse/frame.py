@@ -66,7 +66,7 @@ def _in_order(section: Section, part: Part, *, max_line: int = MAX_LINE) -> Iter
 
 def _text_blocks(section: Section, part: Part, server: ServerPrefixes, found: Iterator[Piece]) -> Iterator[Block]:
     has_init = part.kind in _OF_SYSTEMD and _has_init(section)
-    bare = part.kind is PartKind.SERVER and section.size() <= sniff.MAX_MIXED and bool(BARE_PID_ONE_BYTES.search(section.head(sniff.MAX_MIXED)))
+    bare = part.kind is PartKind.SERVER and _is_bare(section, part)
     unwrapper, context = Unwrapper(part.kind, server, has_init=has_init, bare=bare), Context()
     for piece in found:
         block = TextBlock(piece, source=section.name, part=part.kind, unwrapper=unwrapper, context=context)
@@ -82,6 +82,15 @@ def _has_init(section: Section) -> bool:
             return True
         rest = chunk[-32:]
     return False
+
+
+def _is_bare(section: Section, part: Part) -> bool:
+    """Whether PID 1 is heard in a log whose lines have no prefix (``journalctl -o cat``); only looked for in one that is not large."""
+    if section.size() > sniff.MAX_MIXED:
+        return False
+    with section.path.open("rb") as stream:
+        stream.seek(part.start)
+        return bool(BARE_PID_ONE_BYTES.search(stream.read() if part.end is None else stream.read(part.end - part.start)))
 
 
 def _status_tails(found: Iterator[Piece]) -> Iterator[Piece]:
