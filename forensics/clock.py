@@ -5,7 +5,6 @@ All times are epoch seconds in UTC. A stamp without a zone is taken to be in ``z
 
 from __future__ import annotations
 
-import calendar
 import math
 import re
 import time
@@ -20,14 +19,29 @@ SYSTEM_CLOCK: Callable[[], float] = time.time
 DAY_S = 86400.0
 _FIRST, _AFTER_LAST = -30610224000.0, 253402300799.0  # the years of four digits
 
-_MONTHS = {name: number for number, name in enumerate(calendar.month_abbr) if name}
+# the abbreviations of glibc's locales, for journals that were saved under the language of whoever logged in; no word means two months in two of them
+_MONTHS = {
+    name: number
+    for number, names in enumerate(
+        (
+            "jan janv ene gen sty led oca ian tammi янв січ", "feb févr fev lut úno şub febr helmi фев лют", "mar mär mars mrt bře márc maalis мар бер",
+            "apr avril abr kwi dub nis ápr huhti апр кві", "may mai mag mei maj kvě máj touko май мая тра", "jun juin giu cze čen haz iun jún kesä июн чер",
+            "jul juil lug lip čec tem iul júl heinä июл лип", "aug août ago sie srp ağu elo авг сер", "sep sept set wrz zář eyl szept syys сен вер",
+            "oct okt ott out paź říj eki loka окт жов", "nov lis kas noi marras ноя лис", "dec dez déc dic des gru pro ara joulu дек гру",
+        ),
+        1,
+    )
+    for name in names.split()
+}  # fmt: skip
+_MONTH = r"[^\W\d_]{3,6}\.?|\d{1,2}[月월]"
 _CLOCK = r"(\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?"
 _ZONE = r"(?: ?(Z|[+-]\d\d(?::?\d\d)?)| ([A-Z][A-Za-z]{1,5}|[+-]\d\d(?::?\d\d)?))?"
 _ISO = re.compile(r"(?:[A-Z][a-z]{2} )?(\d{4})[-/](\d\d)[-/](\d\d)(?:T| (?:- )?)" + _CLOCK + _ZONE)
-_SYSLOG = re.compile(r"([A-Z][a-z]{2}) ([ \d]?\d) " + _CLOCK)
+_SYSLOG = re.compile(rf"({_MONTH}) ([ \d]?\d) " + _CLOCK)
 _MONTH_DAY = re.compile(r"(\d\d)-?(\d\d) " + _CLOCK)  # 05-09 10:15:18, and glog's 0509 10:15:18.123456
 _CTIME = re.compile(r"[A-Z][a-z]{2} ([A-Z][a-z]{2}) ([ \d]?\d) " + _CLOCK + r" (\d{4})" + _ZONE)
 _KIBANA = re.compile(r"([A-Z][a-z]{2}) (\d{1,2}), (\d{4}) @ (\d\d:\d\d:\d\d(?:\.\d{1,9})?)")
+_SINCE_BOOT = re.compile(r"\d{1,8}\.\d{6}")
 _UNIX = re.compile(r"@?(\d{9,10})(?:\.(\d{1,9}))?")
 
 # systemd's own table (src/basic/time-util.c): a month is 30.44 days, a year 365.25
@@ -57,7 +71,7 @@ def parse_stamp(text: str, *, year: int | None = None, zone_s: float | None = No
         return _epoch(int(full), int(month), int(day), hour, minute, second, fraction, _zone(zone or name, zone_s))
     if found := _SYSLOG.fullmatch(text):
         word, day, hour, minute, second, fraction = found.groups()
-        return _epoch(year, _MONTHS.get(word), int(day), hour, minute, second, fraction, zone_s or 0.0)
+        return _epoch(year, _month(word), int(day), hour, minute, second, fraction, zone_s or 0.0)
     if found := _MONTH_DAY.fullmatch(text.lstrip("IWEFD")):
         month, day, hour, minute, second, fraction = found.groups()
         return _epoch(year, int(month), int(day), hour, minute, second, fraction, zone_s or 0.0)
@@ -65,7 +79,7 @@ def parse_stamp(text: str, *, year: int | None = None, zone_s: float | None = No
         return int(found[1]) + (float("0." + found[2]) if found[2] else 0.0)
     if found := _CTIME.fullmatch(text):
         word, day, hour, minute, second, fraction, full, zone, name = found.groups()
-        return _epoch(int(full), _MONTHS.get(word), int(day), hour, minute, second, fraction, _zone(zone or name, zone_s))
+        return _epoch(int(full), _month(word), int(day), hour, minute, second, fraction, _zone(zone or name, zone_s))
     return None
 
 
@@ -100,6 +114,17 @@ def offset(east_s: float) -> str:
     """``UTC+02:00``."""
     minutes = round(abs(east_s) / 60)
     return f"UTC{'-' if east_s < 0 else '+'}{minutes // 60:02d}:{minutes % 60:02d}"
+
+
+def _month(word: str) -> int | None:
+    if word[-1] in "月월":
+        return int(word[:-1])
+    return _MONTHS.get(word.lower().rstrip("."))
+
+
+def since_boot(text: str) -> float | None:
+    """Seconds since the machine started, where that is what a stamp of the journal says; they name no point in time by themselves."""
+    return float(text) if _SINCE_BOOT.fullmatch(text) else None
 
 
 def lacks_year(text: str) -> bool:

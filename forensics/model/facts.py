@@ -79,6 +79,7 @@ class BenchRow:
     kind: str = ""  # of an attempt: refused, reset, timed-out, dns, tls, too-long, http-404, …, not-ready, other, ok; of a printed figure: empty
     at: float | None = None
     offset_s: float | None = None
+    since_boot: bool = False  # no line names a point in time: all times are seconds since the machine started, good for spans only
     metric: str = ""  # the name in BenchRun.metrics whose figure this line prints
 
 
@@ -232,3 +233,4 @@ class Facts:
     problems: tuple[Problem, ...] = ()
     at: float | None = None
     offset_s: float | None = None
+    since_boot: bool = False  # no line names a point in time: all times are seconds since the machine started, good for spans only

@@ -198,6 +198,8 @@ def _fields(opened: Opened) -> dict[str, str]:
         fields["_BOOT_ID"] = opened.boot
     if opened.since_boot:
         fields["since_boot"] = opened.since_boot
+    if opened.origin is Origin.SERVER and opened.pid is not None and opened.ident.endswith((".service", ".scope")):
+        fields["_SYSTEMD_UNIT"] = opened.ident  # journalctl -o with-unit
     if opened.origin is Origin.SYSTEMD and (unit := unit_in(opened.text)):
         fields["UNIT"] = unit
     return fields

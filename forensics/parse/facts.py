@@ -36,7 +36,7 @@ from forensics.model import (
     Tail,
     UnitState,
 )
-from forensics.parse import bench, container, hostfacts, hosts, machine, pod, sniff, systemd, unitstate, zones
+from forensics.parse import bench, container, hostfacts, hosts, machine, pod, sinceboot, sniff, systemd, unitstate, zones
 from forensics.parse import frame as framing
 from forensics.parse import host as answers
 from forensics.parse.asked import asked_unit, chosen, empties, filters, simples, unit_of
@@ -116,14 +116,21 @@ def facts(capture: Capture, scan: Scanned, *, tails: Ends | None = None, about: 
     for section in capture.sections:
         _section(section, got)
     kept = [*(hit.frame for hit in scan.hits), *(tails.frames() if tails else ())]
+    started = sinceboot.starts(kept)
+    alone = _told_at(capture, got) is None and not got.clients and sinceboot.only_since_boot(kept, started)
+    begun = {source: 0.0 if alone else at for source, at in started.items()}
     # a first reading without zones, by which they are found
-    found_zones = zones.zones(kept, got.states, partial(framing.record, latest=_latest(capture, got, kept)))
+    found_zones = zones.zones(kept, got.states, partial(framing.record, latest=_latest(capture, got, kept), started=begun))
     got.states = zones.shifted(got.states, found_zones)
     told, latest = _told_at(capture, got), _latest(capture, got, kept)
     asked_hosts = (capture.host, capture.target.host, *(asked.host for asked in got.asked))
     host, others = hosts.meant(scan.hits, tails.frames() if tails else (), asked=asked_hosts, about=about or capture.pick.unit)
     hits = [hit for hit in scan.hits if hosts.of_host(hit.frame, host)] if host else scan.hits
-    plain = partial(framing.record, latest=latest)
+    plain = partial(framing.record, latest=latest, started=begun)
+    got.problems += [
+        *sinceboot.unread(kept),
+        *(Problem(source=source, line=1, text=sinceboot.UNKNOWN_START) for source, at in started.items() if at is None),
+    ]
 
     def record(frame: Frame) -> Record:
         zone = found_zones.get(frame.source)
@@ -162,6 +169,7 @@ def facts(capture: Capture, scan: Scanned, *, tails: Ends | None = None, about: 
         problems=(*got.problems, *(tails.problems if tails else ())),
         at=told if told is not None else _last_stamp(seen, ends, got.benches),
         offset_s=capture.offset_s,
+        since_boot=alone,
     )
 
 
@@ -337,8 +345,9 @@ def _live_coverage(section: Section, got: _Gathered) -> None:
 
 def _given_coverage(section: Section, part: Part, got: _Gathered) -> None:
     if part.kind is PartKind.NOTICE:
-        if _DENIED.search(read_text(section, part, 1 << 16, [])):
-            got.covers("journal", Coverage.DENIED)
+        said = read_text(section, part, 1 << 16, [])
+        if _DENIED.search(said):
+            got.covers("kernel" if said.lstrip().startswith("dmesg: ") else "journal", Coverage.DENIED)
     elif part.kind is PartKind.EMPTY:
         if part.command is None:
             if section.coverage is not Coverage.NOT_COLLECTED:
@@ -398,7 +407,9 @@ def _first_line(text: str) -> str:
 
 
 def _named_listed(got: _Gathered, capture: Capture) -> list[UnitState]:
-    """Of the host's hundreds of units those that something else speaks of."""
+    """Of the host's hundreds of units those that something else speaks of; one that was listed alone was asked for."""
+    if len(alone := {state.name for state in got.listed}) == 1 and not capture.pick.unit:
+        return [state for state in got.listed if state.name in alone]
     wanted = {state.name for _, state in got.states} | {capture.pick.unit, *capture.pick.candidates}
     wanted |= {name for _, state in got.states for name in (*state.rivals, *state.props)}
     if capture.pick.unit:  # whose process listens or holds GPU memory

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from forensics import clock
 from forensics.model import Capture, Frame, Origin, PartKind, Problem, Record, Section
@@ -11,7 +11,7 @@ from forensics.parse import export, journal, pretty, sniff, turned
 from forensics.parse.block import Block, Context, TextBlock
 from forensics.parse.lines import MAX_LINE, Piece, pieces
 from forensics.parse.sniff import Part
-from forensics.parse.unwrap import ServerPrefixes, Unwrapper, clean, journal_line
+from forensics.parse.unwrap import BARE_PID_ONE_BYTES, ServerPrefixes, Unwrapper, clean, journal_line
 
 TEXT_KINDS = frozenset(
     {PartKind.JOURNAL_TEXT, PartKind.KERNEL, PartKind.SERVER, PartKind.CLIENT, PartKind.NOTICE, PartKind.CONTAINER, PartKind.POD, PartKind.EVENTS}
@@ -68,7 +68,8 @@ def _in_order(section: Section, part: Part, *, max_line: int = MAX_LINE) -> Iter
 
 def _text_blocks(section: Section, part: Part, server: ServerPrefixes, found: Iterator[Piece]) -> Iterator[Block]:
     has_init = part.kind in _OF_SYSTEMD and _has_init(section)
-    unwrapper, context = Unwrapper(part.kind, server, has_init=has_init), Context()
+    bare = part.kind is PartKind.SERVER and _is_bare(section, part)
+    unwrapper, context = Unwrapper(part.kind, server, has_init=has_init, bare=bare), Context()
     for piece in found:
         block = TextBlock(piece, source=section.name, part=part.kind, unwrapper=unwrapper, context=context)
         yield block
@@ -83,6 +84,15 @@ def _has_init(section: Section) -> bool:
             return True
         rest = chunk[-32:]
     return False
+
+
+def _is_bare(section: Section, part: Part) -> bool:
+    """Whether PID 1 is heard in a log whose lines have no prefix (``journalctl -o cat``); only looked for in one that is not large."""
+    if section.size() > sniff.MAX_MIXED:
+        return False
+    with section.path.open("rb") as stream:
+        stream.seek(part.start)
+        return bool(BARE_PID_ONE_BYTES.search(stream.read() if part.end is None else stream.read(part.end - part.start)))
 
 
 def _status_tails(found: Iterator[Piece]) -> Iterator[Piece]:
@@ -106,16 +116,26 @@ def _status_tails(found: Iterator[Piece]) -> Iterator[Piece]:
             yield Piece(b"\n".join(run), run_line, run_start)
 
 
-def record(frame: Frame, *, year: int | None = None, zone_s: float | None = None, latest: float | None = None) -> Record:
+def record(
+    frame: Frame,
+    *,
+    year: int | None = None,
+    zone_s: float | None = None,
+    latest: float | None = None,
+    started: Mapping[str, float | None] | None = None,
+) -> Record:
     """Read the time of a frame: the outermost stamp, else the server's own; None where neither says.
 
     A stamp without a year gets the last one that is not after ``latest`` (a log that runs over New Year comes out right), else ``year``.
+    One that counts from the start of the machine is read where ``started`` has that for the source.
     """
     at = None
     for stamp in (frame.stamp, frame.inner):
         if not stamp:
             continue
         at = clock.parse_stamp(stamp, zone_s=zone_s)
+        if at is None and started and (began := started.get(frame.source)) is not None and (since := clock.since_boot(stamp)) is not None:
+            at = began + since
         if at is None and (year is not None or latest is not None):
             of_year = clock.year_for(stamp, latest=latest, zone_s=zone_s) if latest is not None and clock.lacks_year(stamp) else year
             at = clock.parse_stamp(stamp, year=of_year, zone_s=zone_s)

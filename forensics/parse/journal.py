@@ -171,7 +171,7 @@ def _origin(fields: Mapping[str, str], ident: str, pid: int | None) -> tuple[Ori
         return Origin.SYSTEMD, False
     if pid == 1 and comm in (None, "systemd", "init") and "_PID" in fields:
         return Origin.SYSTEMD, True
-    if transport == "journal" and comm == "systemd" and fields.get("_UID") == "0":
+    if transport == "journal" and comm == "systemd" and fields.get("_UID") == "0" and pid in (1, None):  # root's own manager is no PID 1
         return Origin.SYSTEMD, True
     by_name = origin_of(ident, pid)
     if comm is None and transport is None:

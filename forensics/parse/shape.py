@@ -37,7 +37,7 @@ VERBOSE_HEAD = re.compile(r"[^\s\[]{1,16} \d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{
 EXPORT_HEAD = re.compile(r"__(?:CURSOR|REALTIME_TIMESTAMP)=")
 
 NOTICE = re.compile(r"Hint: (?:You are currently not seeing messages|Some lines were ellipsized)|\s{6}(?:Users in (?:the|groups?) |turn off this notice|Pass -q to turn off)"
-                    r"|No journal files were (?:opened|found)|(?:Failed to |Error )(?:connect to bus|open journal|get D-Bus connection|add match|query unit|determine boot|look up boot)"
+                    r"|No journal files were (?:opened|found)|(?:Failed to |Error )(?:connect to (?:system scope )?bus|open journal|get D-Bus connection|add match|query unit|determine boot|look up boot)"
                     r"|(?:bash|sh|-bash|zsh): (?:line \d+: )?[\w./-]+: (?:command not found|not found|No such file)|System has not been booted with systemd"
                     r"|dmesg: read kernel buffer failed|sudo: a (?:password|terminal) is required|Permission denied|ssh: |Warning: (?:The unit file|Journal|journal)|No data available$")  # fmt: skip
 

@@ -19,12 +19,14 @@ ANSI = re.compile(r"\x1b(?:\[[0-9:;<=>?]*[ -/]*[@-~]|[\]_P^][^\x07\x1b\n]*(?:\x0
 ANSI_BYTES = re.compile(ANSI.pattern.encode("ascii"))
 _RSYSLOG_ESCAPE = re.compile(r"#033\[[0-9;]*[A-Za-z]")
 
-_SHORT = r"(?:[^\W\d_]{3,5}\.?|\d{1,2}月) +\d{1,2} \d\d:\d\d:\d\d(?:\.\d{1,6})?"
+_SHORT = r"(?:[^\W\d_]{3,6}\.?|\d{1,2}[月월]) +\d{1,2} \d\d:\d\d:\d\d(?:\.\d{1,6})?"
 _ISO = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d{1,6})?[+-]\d\d:?\d\d"
 _FULL = r"[^\W\d_]{2,4}\.? \d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})? [A-Za-z0-9+:-]{1,8}"
 _UNIX = r"\d{9,10}\.\d{6}"
-_MONOTONIC = r"\[ *\d{1,9}\.\d{6}\]"
-_JOURNAL = re.compile(rf"(?:<\d{{1,3}}>)?({_ISO}|{_SHORT}|{_FULL}|{_UNIX}|{_MONOTONIC}) ([\w.:-]+) (?=\S)")
+_MONOTONIC = r"\[ *\d{1,9}\.\d{6}(?: (?:< *\d{1,9}\.\d{6} >| +))?\]"  # short-delta has the time since the line above as well
+# journalctl --no-hostname leaves the host out: what follows then is the identifier with its pid, or the kernel
+_HOST = r"(?:(?!kernel: )([\w.:-]+) (?=\S)|(?=[\w./@()+-]{1,64}\[\d{1,10}\]: |kernel: ))"
+_JOURNAL = re.compile(rf"(?:<\d{{1,3}}>)?({_ISO}|{_SHORT}|{_FULL}|{_UNIX}|{_MONOTONIC}) {_HOST}")
 _MAX_HEAD = 160
 _PIECES = 8  # of either end of a line with carriage returns
 _MAX_PID = 10  # digits
@@ -63,6 +65,15 @@ _OF_SYSTEMD = re.compile(
     r"|socket-proxyd|stdio-bridge|journal-(?:upload|remote|gatewayd)|inhibit|ask-password|tty-ask-password-agent|initctl|reply-password|volatile-root|battery-check|pcr(?:extend|lock|phase)"
     r"|tpm2-setup|storagetm|mountwork|nsresourced|bootctl|firstboot|machine-id-setup|[a-z-]{1,40}-generator)"
 )
+# PID 1 on a unit, in journalctl -o cat: no prefix says who wrote it. Only what names the unit is taken for its word at once
+_SAYS = r"(?:(?:Main|Control) process exited, code=|Failed with result '|Scheduled restart job, |Deactivated successfully\.|Succeeded\.|Start request repeated too quickly|start operation timed out"\
+        r"|State 'stop|Watchdog timeout \(|A process of this unit has been killed by the OOM killer|Killing process \d|Sent signal SIG|Service reached runtime time limit|Consumed \d"\
+        r"|Starting requested but asserts failed|Job \S{1,256} failed with result)"  # fmt: skip
+_JOB = r"(?:Start(?:ed|ing)|Stopp(?:ed|ing)|Failed to start|(?:Assertion|Dependency) failed for)"
+BARE_PID_ONE = re.compile(rf"[A-Za-z0-9:_.\\@-]{{1,250}}\.(?:service|scope): {_SAYS}|{_JOB} [A-Za-z0-9:_.\\@-]{{1,250}}\.(?:service|scope) - ")
+BARE_PID_ONE_BYTES = re.compile(rb"(?m)^(?:" + BARE_PID_ONE.pattern.encode("ascii") + rb")")
+# 247 and older give the description alone: only where other lines are PID 1's
+_BARE_JOB = re.compile(rf"{_JOB} [^\n]{{1,400}}\.$")
 _UNIT_HEAD = re.compile(r"(?P<unit>[\w:.\\@-]{1,250}\.(?:service|scope|socket|slice|mount|timer|target))\b")
 
 
@@ -177,14 +188,14 @@ def journal_line(text: str) -> Opened | None:
         return None
     stamp, host = found.groups()
     if stamp[0] == "[":
-        if pid is None and head != "kernel":
-            return None  # "[   12.345678] usb 1-1: new device" is dmesg, not a host and an identifier
-        stamp = stamp.strip("[] ")
+        if host is None or (pid is None and head != "kernel"):
+            return None  # "[   12.345678] usb 1-1: new device" is dmesg, not a host and an identifier; so is "[    3.456789] systemd[1]: …"
+        stamp = stamp.strip("[] ").partition(" ")[0]
     origin, trusted = origin_of(head, pid)
     message, since_boot = text[colon + 2 :], ""
     if origin is Origin.KERNEL and (stamped := kernel.strip(message)):
         message, since_boot = stamped.text, stamped.since_boot
-    return Opened(message, origin, True, False, colon + 2, stamp, "", host, head, pid, None, "", trusted, since_boot)
+    return Opened(message, origin, True, False, colon + 2, stamp, "", host or "", head, pid, None, "", trusted, since_boot)
 
 
 def origin_of(ident: str, pid: int | None) -> tuple[Origin, bool]:
@@ -211,10 +222,14 @@ def separator(text: str) -> Opened | None:
 
 
 class Unwrapper:
-    """Opens the lines of one part; ``kind`` decides which wrappers are believed. ``has_init``: PID 1 writes in the same source under its own number."""
+    """Opens the lines of one part; ``kind`` decides which wrappers are believed. ``has_init``: PID 1 writes in the same source under its own number.
 
-    def __init__(self, kind: PartKind, prefixes: ServerPrefixes, *, has_init: bool = False) -> None:
+    ``bare``: a log without prefixes in which PID 1 is heard all the same (``journalctl -o cat``). Nothing proves that it is, and it is not trusted.
+    """
+
+    def __init__(self, kind: PartKind, prefixes: ServerPrefixes, *, has_init: bool = False, bare: bool = False) -> None:
         self.kind = kind
+        self._bare = bare
         self._has_init = has_init
         self._prefixes = prefixes
         self.journal = kind in (PartKind.JOURNAL_TEXT, PartKind.STATUS)
@@ -241,6 +256,8 @@ class Unwrapper:
             return _managed(clean(line), self.kind)
         if self.kind is PartKind.NOTICE:
             return Opened(clean(line), Origin.ANY)
+        if self._bare and (BARE_PID_ONE.match(line) or _BARE_JOB.match(line)):
+            return Opened(clean(line), Origin.SYSTEMD)
         return self.message(Opened(line, self.plain_origin))
 
     @staticmethod

@@ -29,7 +29,7 @@ MEANT = {
 
 def diagnose(facts: Facts, rules: RuleSet, capture: Capture) -> Diagnosis:
     """One verdict with its evidence, for the unit that the capture picked."""
-    at = facts.at if facts.at is not None else capture.at
+    at = facts.at if facts.at is not None and not facts.since_boot else capture.at
     story = story_of(facts, rules, capture.pick.unit, at=at, pick=capture.pick, host=capture.target.host, name=_name(capture))
     known = known_facts(story)
     signals = [*story.signals, *conditions(known)]
@@ -46,7 +46,7 @@ def diagnose(facts: Facts, rules: RuleSet, capture: Capture) -> Diagnosis:
         unit=story.unit,
         server=story.profile.name if story.profile else None,
         server_version=life.version,
-        captured_at=capture.at if capture.at is not None else facts.at,
+        captured_at=at if capture.at is None else capture.at,
         took_s=capture.took_s,
         headline=headline(story, known, verdict, client, direction, capture.pick),
         health=tell.health(story, verdict),

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from forensics import clock
 from forensics.model import EndBy, EndKind, Facts, MarkKind, Origin, PartKind, Phase, Record, Role, Run, Seen, ending
 from forensics.reason.runs import run_at, runs_of
 from forensics.reason.startup import Startup
@@ -29,6 +30,8 @@ SIGNALS = {
 }
 # marks that no other program's line looks like
 TELLING = (MarkKind.ARGUMENTS, MarkKind.BEGIN, MarkKind.END, MarkKind.SELF_KILL)
+_OF_THE_MACHINE = (Origin.SYSTEMD, Origin.KERNEL)
+_UNSURE_S = 2.0
 FLAGS = {
     MarkKind.STOP_ASKED: "stop_asked",
     MarkKind.OOM_KILL: "oom",
@@ -59,6 +62,7 @@ class Draft:
     index: int
     by_systemd: bool = False
     started_at: float | None = None
+    opened_at: float | None = None  # of its first line that was seen
     active: bool = False
     ended_at: float | None = None
     last_at: float | None = None
@@ -141,6 +145,7 @@ class Fold:
         own: Own | None = None,
         runs: tuple[Run, ...] = (),
         contained: bool = False,
+        tails: frozenset[str] = frozenset(),
     ) -> None:
         self._runs, self._contained = runs, contained
         self.lives = [_drafted(n, run, last=n == len(runs) - 1) for n, run in enumerate(runs)]
@@ -152,6 +157,9 @@ class Fold:
         self._marks = {m.id: m for p in rules.profiles for m in p.marks if server in (None, p.name) or not (p.launch or p.prefixes)}
         self._unit, self._description, self._first_at = unit, description, first_at
         self._own = own or Own()
+        self._tails = tails  # sources that are the last lines of a journal: nothing begins with the first of them
+        self._boot = ""
+        self._early: list[Placed] = []  # of the machine, before anything was known of the unit
 
     def feed(self, seen: Seen, order: int) -> None:
         """Take one line."""
@@ -163,14 +171,30 @@ class Fold:
             return  # anybody can call himself systemd; only PID 1 says how a unit fares where PID 1 is heard at all
         if record.origin is Origin.SERVER and self._own.stranger(record, self._unit):
             return
+        self._booted(record)
         if mark is not None:
             self._mark(mark, seen)
+        beside = record.origin is Origin.KERNEL or (record.origin is Origin.SYSTEMD and not seen.hit.frame.fields.get("trusted"))
+        if beside and self._own.trusted and not self.lives:
+            self._early.append(Placed(seen, rule, mark, 0, None, order))
+            return
         draft = self._current(record)
+        self._place_early()
         self._touch(draft, record, mark)
         phase = draft.startup.phase_of(record.rank)
         if record.origin in (Origin.KERNEL, Origin.CLIENT):
             phase = draft.startup.phase_of()
         self.placed.append(Placed(seen, rule, mark, draft.index, phase, order, draft.startup.assumed))
+
+    def finish(self) -> None:
+        """After the last line: what the machine said is all there is where the unit has no life."""
+        self._place_early()
+
+    def _place_early(self) -> None:
+        """Lines of the machine belong to the first life where that goes on from above; where it begins later they are about something else."""
+        if not self.lives or not self.lives[0].by_systemd:
+            self.placed += self._early
+        self._early.clear()
 
     # ---- which life
 
@@ -190,8 +214,23 @@ class Fold:
             return self._open(record, by_systemd=False, at=record.at)  # nothing outlives a container: the next one speaks before its start is noted
         return draft
 
+    def _booted(self, record: Record) -> None:
+        """Entries with their fields have no mark between two boots: each names its own."""
+        if record.boot and record.boot != self._boot:
+            if self._boot:
+                self._went_down()
+            self._boot = record.boot
+
+    def _went_down(self) -> None:
+        """The machine started anew: what had not ended by then went down with it."""
+        if self.lives and not self.lives[-1].over:
+            self.lives[-1].rebooted = True
+            self.lives[-1].ended_at = self.lives[-1].last_at
+
     def _open(self, record: Record, *, by_systemd: bool, at: float | None) -> Draft:
-        draft = Draft(index=len(self.lives), by_systemd=by_systemd, started_at=at, invocation=record.invocation)
+        # where PID 1 is heard it says when a life began: what has no such line began above the first one
+        started_at = at if by_systemd or not (self._own.trusted or record.source in self._tails) else None
+        draft = Draft(index=len(self.lives), by_systemd=by_systemd, started_at=started_at, opened_at=at, invocation=record.invocation)
         self.lives.append(draft)
         return draft
 
@@ -202,7 +241,7 @@ class Fold:
         if record.origin is Origin.SERVER:
             if record.pid:
                 draft.pids.add(record.pid)
-            if draft.started_at is None and not draft.by_systemd:
+            if draft.started_at is None and not draft.by_systemd and not self._own.trusted and record.source not in self._tails:
                 draft.started_at = record.at  # its first lines carry no stamp
             if record.at is not None and (draft.last_at is None or record.at > draft.last_at):
                 draft.last_at = record.at
@@ -230,9 +269,7 @@ class Fold:
         elif mark.kind is MarkKind.BOOT:
             if record.origin not in (Origin.SYSTEMD, Origin.KERNEL):
                 return  # journalctl's own "-- Boot … --" is framed as systemd's; a service can print one too
-            if self.lives and not self.lives[-1].over:
-                self.lives[-1].rebooted = True
-                self.lives[-1].ended_at = self.lives[-1].last_at
+            self._went_down()
         elif mark.kind is not MarkKind.SHUTDOWN:
             self._server(mark, seen, captures)
 
@@ -246,6 +283,8 @@ class Fold:
             if not self._runs and (later or again or (draft.over and not draft.by_systemd)):
                 draft = self._open(record, by_systemd=False, at=record.at)
             draft.opened = True
+            if draft.started_at is None:
+                draft.started_at = record.at  # a server says so first of all
             if "args" in captures:
                 draft.arguments.update(arguments(captures["args"], mark.style))
         elif mark.kind is MarkKind.SELF_KILL:
@@ -317,7 +356,7 @@ class Fold:
             since = record.at - draft.started_at if record.at is not None and draft.started_at is not None else None
             if draft.active and kind is MarkKind.STARTING and since is not None and 0 <= since <= 1 and not draft.pids:
                 return  # systemd 219 writes both lines within a moment, at times the wrong way round
-            if not draft.by_systemd and (draft.started_at is None or record.at is None or 0 <= record.at - draft.started_at <= 2):
+            if not draft.by_systemd and (draft.opened_at is None or record.at is None or 0 <= record.at - draft.opened_at <= 2):
                 # its first lines can precede "Started" in the journal
                 draft.by_systemd, draft.active = True, kind is MarkKind.STARTED
                 draft.started_at = draft.started_at if draft.started_at is not None else record.at
@@ -359,9 +398,29 @@ def merged(facts: Facts) -> Iterator[Seen]:
     for seen in sorted(facts.seen, key=lambda s: s.record.source in tails):  # the whole log before the last lines under a status
         if seen.record.at is not None:
             known.setdefault(_same(seen), seen.record.source)
+    better = _well_timed(facts)
     for _, _, _, seen in keyed:
+        if _told_better(seen, better):
+            continue
         if seen.record.at is None or known[_same(seen)] == seen.record.source:
             yield seen
+
+
+def _well_timed(facts: Facts) -> dict[tuple[str, str], list[float]]:
+    """When systemd and the kernel wrote what, by the sources whose stamps name points in time."""
+    found: dict[tuple[str, str], list[float]] = {}
+    for seen in facts.seen:
+        if seen.record.at is not None and seen.record.origin in _OF_THE_MACHINE and clock.since_boot(seen.hit.frame.stamp) is None:
+            found.setdefault((seen.hit.rule, seen.record.text), []).append(seen.record.at)
+    return found
+
+
+def _told_better(seen: Seen, better: Mapping[tuple[str, str], list[float]]) -> bool:
+    """Whether another source has this line with its time, where this one has none, or only counts from the start of the machine (known to a second or two)."""
+    at, times = seen.record.at, better.get((seen.hit.rule, seen.record.text), ())
+    if at is None:
+        return bool(times) and seen.record.origin in _OF_THE_MACHINE
+    return clock.since_boot(seen.hit.frame.stamp) is not None and any(abs(at - time) <= _UNSURE_S for time in times)
 
 
 def _same(seen: Seen) -> tuple[str, str, int]:
@@ -407,9 +466,13 @@ def fold(facts: Facts, rules: RuleSet, unit: str | None, server: str | None) -> 
     own = own_of(facts, marks, state.main_pid if state else None, unit)
     runs = runs_of(facts, unit, {m.id: m for p in rules.profiles for m in p.marks if m.from_ is Origin.SYSTEMD})
     contained = bool(state and state.manager)
-    result = Fold(rules, unit, server, state.description if state else None, first_at, own, runs, contained)
+    tails = frozenset(
+        name for name, kinds in facts.kinds.items() if PartKind.STATUS in kinds and not {PartKind.JOURNAL_TEXT, PartKind.SERVER} & set(kinds)
+    )
+    result = Fold(rules, unit, server, state.description if state else None, first_at, own, runs, contained, tails)
     for order, seen in enumerate(merged(facts)):
         result.feed(seen, order)
+    result.finish()
     return result
 
 

@@ -23,6 +23,7 @@ from forensics.model import (
     UnitState,
 )
 from forensics.reason.lives import SIGNALS, Draft, Fold, Placed, cascaded, end_of, fold
+from forensics.reason.timeless import facts_without_times, life_without_times, placed_without_time
 from forensics.ruleset.schema import Profile, Rule, RuleSet
 
 STAYED_S = 60.0
@@ -65,6 +66,9 @@ def story_of(
     if not folded.lives:
         folded.lives.append(Draft(index=0))
     lives = tuple(_finish(d, folded, profile, state, facts) for d in folded.lives)
+    if facts.since_boot:
+        facts, lives, at = facts_without_times(facts), tuple(map(life_without_times, lives)), None
+        folded.placed = list(map(placed_without_time, folded.placed))
     issue = life_at_issue(lives, facts, at=at, known_server=profile is not None)
     quoted = _quoted(folded.placed)
     heard = any(s.record.origin is Origin.SYSTEMD for s in facts.seen)
@@ -196,8 +200,8 @@ def _went_down(draft: Draft, following: Draft | None, state: UnitState | None, f
 
 def _complete(draft: Draft, state: UnitState) -> None:
     """Fill what no journal line said from ``show`` and ``status``, which speak of the last life."""
-    if state.started_at is not None and draft.started_at is None:
-        draft.started_at = state.started_at
+    if state.started_at is not None and (draft.started_at is None or (not draft.by_systemd and state.started_at < draft.started_at)):
+        draft.started_at = state.started_at  # the last lines below a status begin in the middle of the life
     if state.main_pid:
         draft.pids.add(state.main_pid)
     if state.active in ("failed", "inactive") or state.sub == "auto-restart":

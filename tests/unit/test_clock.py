@@ -173,3 +173,25 @@ def test_the_last_second_of_the_calendar_and_a_span_without_end_are_written() ->
 
 def test_a_time_that_no_calendar_holds_has_a_year_all_the_same() -> None:
     assert clock.year_for("May 09 10:15:18", latest=1e308) == 9999
+
+
+@pytest.mark.parametrize(
+    ("text", "month"),
+    [
+        ("févr. 14 10:15:18", 2),
+        ("Mär 14 10:15:18", 3),
+        ("Okt 14 10:15:18", 10),
+        ("ago 14 10:15:18", 8),
+        ("11月 14 10:15:18", 11),
+        ("11월 14 10:15:18", 11),
+        ("май 14 10:15:18", 5),
+    ],
+)
+def test_months_of_other_languages_are_read(text: str, month: int) -> None:
+    assert clock.parse_stamp(text, year=2026) == clock.parse_stamp(f"2026-{month:02d}-14 10:15:18")
+    assert clock.lacks_year(text)
+
+
+def test_a_word_that_is_no_month_is_no_time() -> None:
+    assert clock.parse_stamp("Xyz 14 10:15:18", year=2026) is None
+    assert clock.parse_stamp("13月 14 10:15:18", year=2026) is None

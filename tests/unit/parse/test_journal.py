@@ -119,7 +119,11 @@ def test_systemd_before_its_exec_is_systemd() -> None:
         ({"SYSLOG_IDENTIFIER": "kernel", "_TRANSPORT": "journal"}, Origin.SERVER, False),
         ({"SYSLOG_IDENTIFIER": "systemd", "_COMM": "systemd", "_TRANSPORT": "stdout"}, Origin.SERVER, False),
         ({"_PID": "1", "_COMM": "systemd", "SYSLOG_IDENTIFIER": "systemd", "_TRANSPORT": "journal"}, Origin.SYSTEMD, True),
-        ({"_UID": "0", "_COMM": "systemd", "SYSLOG_IDENTIFIER": "systemd", "_TRANSPORT": "journal"}, Origin.SYSTEMD, True),
+        (
+            {"_UID": "0", "_COMM": "systemd", "SYSLOG_IDENTIFIER": "systemd", "_TRANSPORT": "journal", "_PID": "417"},
+            Origin.SYSTEMD,
+            False,
+        ),  # root's own manager
         ({"_UID": "1000", "_COMM": "systemd", "SYSLOG_IDENTIFIER": "systemd", "_TRANSPORT": "journal"}, Origin.SYSTEMD, False),
         ({"_COMM": "systemd-oomd", "SYSLOG_IDENTIFIER": "systemd-oomd", "_TRANSPORT": "journal"}, Origin.SYSTEMD, False),
         ({"_TRANSPORT": "kernel", "SYSLOG_IDENTIFIER": "kernel"}, Origin.KERNEL, True),
