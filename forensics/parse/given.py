@@ -10,6 +10,7 @@ from forensics.parse import dress, shape, shipped
 
 _OF_CLIENT = re.compile(r"bench|client|health|eval|load")
 MOVED = "several entries stand on one line: it is entries that are counted, not lines"
+_HEAD = 1 << 14
 _DOCKER = b'{"log":"'
 
 
@@ -35,12 +36,12 @@ def _prepared(section: Section, problems: list[Problem]) -> Section:
 
 def _export(section: Section) -> shipped.Export | None:
     """What a collector has exported; the output of a client may be JSON as well, and says so in its name."""
-    head = section.head(1 << 12).lstrip(b"\xef\xbb\xbf \r\n\t")
+    head = section.head(_HEAD).lstrip(b"\xef\xbb\xbf \r\n\t")
     first = head.split(b"\n", 1)[0].decode("utf-8", "replace")
     if _OF_CLIENT.search(section.name.rpartition("/")[2].lower()) or head.startswith(_DOCKER):
         return None
     if shape.JSON_ENTRY.match(first) and '"MESSAGE"' in first and '"__REALTIME_TIMESTAMP"' in first:
         return None
-    if not (head[:1] in (b"{", b"[") or any(sign in head[:400] for sign in (b",", b";", b"\t"))):
+    if not shipped.looks(head):
         return None
     return shipped.export_of(section.head(shipped.MAX_BYTES))

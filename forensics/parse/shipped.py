@@ -82,6 +82,18 @@ class Export(NamedTuple):
     moved: bool = False  # some entries stood on one line: they are counted, and not the lines
 
 
+def looks(head: bytes) -> bool:
+    """Whether a file that begins so may be an export; of a large log nothing more is read for it."""
+    text = head.decode("utf-8", "replace").removeprefix("\ufeff").lstrip()
+    first = text.partition("\n")[0]
+    if text[:1] == "{":
+        return any(f'"{name}"' in text for name in _MESSAGES) and any(f'"{name}"' in text for name in _TIMES)
+    if text[:1] == "[":
+        return text[1:].lstrip()[:1] == "{"
+    stamp, tab, _ = first.partition("\t")
+    return _is_table(first) or bool(tab and clock.parse_exported(stamp) is not None)
+
+
 def export_of(data: bytes) -> Export | None:
     """The entries of an export, or None where it is none. A message of journal text is given as such."""
     text = data.decode("utf-8", "replace").removeprefix("\ufeff")

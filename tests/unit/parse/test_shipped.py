@@ -138,6 +138,13 @@ def test_what_is_no_export_is_left_alone(text):
     assert shipped.export_of(text.encode()) is None
 
 
+@pytest.mark.parametrize("text", [*OF_SERVER.values(), *OF_JOURNAL.values()], ids=[*OF_SERVER, *OF_JOURNAL])
+def test_an_export_is_known_by_its_head_and_a_log_is_not(text):
+    assert shipped.looks(text[: 1 << 14].encode()) is not text.startswith("[2026")
+    assert not shipped.looks(b"2026-05-09 10:15:50, INFO: a, b\tc\n" * 100)
+    assert not shipped.looks(b"")
+
+
 def test_an_error_beside_a_message_is_part_of_it():
     export = shipped.export_of(b'{"ts":1778321750.5,"level":"error","msg":"failed","error":"CUDA out of memory"}\n')
     assert export is not None
