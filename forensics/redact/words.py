@@ -35,6 +35,8 @@ _COMMON = (
     "result code pid uid started stopped starting stopping stopped scheduled job restart counter succeeded finished reached target slice scope session"
 )
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_-]+")
+_ESCAPES = re.compile(r"\\[A-Za-z]")  # \bkilled
+_CASES = re.compile(r"\[([A-Za-z])[A-Za-z]\]")  # [Kk]illed
 _SAMPLES = re.compile(r"( *)(?:- )?samples:")
 
 
@@ -43,10 +45,10 @@ def kept() -> frozenset[str]:
     """Words, in small letters, that a name in running text could be taken for: those that the rules read, and common ones."""
     found: set[str] = set(_COMMON.split())
     for file in sorted((Path(forensics.__file__).parent / "rules").rglob("*.yaml")):
-        for line in _without_samples(file.read_text(encoding="utf-8")):
-            for word in _WORD.findall(line):
-                found.add(word.lower())
-                found.update(part for part in re.split(r"[_-]", word.lower()) if len(part) > 1)
+        text = _CASES.sub(r"\1", _ESCAPES.sub(" ", "\n".join(_without_samples(file.read_text(encoding="utf-8")))))
+        found.update(_WORD.findall(text.lower()))
+    for word in [word for word in found if "-" in word or "_" in word]:
+        found.update(part for part in word.replace("-", "_").split("_") if len(part) > 1)
     return frozenset(found)
 
 

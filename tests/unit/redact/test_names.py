@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forensics import collect, redact
+from forensics import collect, redact, ruleset
 from forensics.collect import order
 from forensics.model import Capture, Coverage, PartKind, Pick, Section, Target, TargetKind
 from forensics.redact import words
@@ -120,6 +121,9 @@ def test_a_name_that_no_account_has_is_mapped_where_it_was_tried_and_nowhere_els
 def test_the_rules_words_are_never_taken_for_names_in_running_text() -> None:
     assert {"cuda", "memory", "scheduler", "kernel", "killed"} <= words.kept()
     assert "anna.k" not in words.kept()
+    read = {word for rule in ruleset.load().rules for word in re.findall(r"(?<![\\\w\]?])[a-z]{4,}(?![\w?*\[({])", rule.line or "")}
+    assert len(read) > 500
+    assert read - words.kept() == set()
 
 
 def test_the_map_is_the_same_in_every_section_and_in_the_manifest(tmp_path: Path) -> None:

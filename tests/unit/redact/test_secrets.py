@@ -298,6 +298,11 @@ PIECES = (
         "b'",
         "auth",
         "passwd: ",
+        "curl -u a:",
+        "mysql -p",
+        "password is ",
+        "login a password ",
+        "a1b2c3",
     ),
 )
 
@@ -344,6 +349,13 @@ HOSTILE = (
         "password=['\n",
         "password=)",
         "eyJ",
+        "curl -u a:",
+        "mysql -p",
+        "wandb key ",
+        "password is ",
+        "default login a password ",
+        "kind: Secret\ndata:\n a: b\n",
+        "AKIAIOSFODNN7EXAMPLE ",
         "123456789:",
     ),
 )
