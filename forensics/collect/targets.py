@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from forensics.errors import TargetError, UsageError
@@ -36,7 +36,7 @@ def parse_targets(words: Sequence[str]) -> list[Target]:
     for word in words:
         if not word:
             raise UsageError("an empty word names no target")
-        if word == STDIN or (not _says_outright(word) and Path(word).exists() and not Path(word).is_dir()):
+        if word == STDIN or (not _says_outright(word) and _is(word, Path.exists) and not _is(word, Path.is_dir)):
             if not files:
                 place = len(targets)
             if word not in files:
@@ -71,12 +71,20 @@ def _one(word: str) -> Target:
         hint = "save the log to a file and name the file, or pipe it: … logs NAME 2>&1 | ddforensics diagnose -"
         raise UsageError(f"{word!r}: containers are not supported yet", hint=hint)
     path = Path(word)
-    if path.is_dir():
+    if _is(word, Path.is_dir):
         kind = TargetKind.BUNDLE if (path / MANIFEST).is_file() and _ours(path / MANIFEST) else TargetKind.FILES
         return Target(kind=kind, name=word, paths=(path,))
     if "/" in word or path.suffix.lower() in FILE_SUFFIXES:
         raise TargetError("no such file or folder", at=word)
     return ssh_target(word)
+
+
+def _is(word: str, what: Callable[[Path], bool]) -> bool:
+    """What a word is as a path; no path where it is too long for one."""
+    try:
+        return what(Path(word))
+    except OSError:
+        return False
 
 
 def _ours(manifest: Path) -> bool:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 import shlex
 
-from forensics.parse.systemd import UNIT_NAME
+from forensics.parse.systemd import MAX_COMMAND, UNIT_NAME
 
 
 def asked_unit(command: str) -> str | None:
     """The unit that a journalctl or systemctl command is about, with its suffix; None where it names none."""
+    command = command[:MAX_COMMAND]
     try:
         words = shlex.split(command.partition("|")[0])
     except ValueError:
@@ -50,7 +51,9 @@ _VERBS = frozenset(
 
 def is_filtered(command: str) -> bool:
     """Whether a command lets only some lines through, so that an empty answer says nothing about the rest."""
-    return bool(re.search(r"\|\s*(?:[efz]?grep|rg|awk|sed)\b|(?:^|\s)(?:-g\b|--grep|-p\b|--priority)|^\s*(?:[efz]?grep|rg)\b", command))
+    return bool(
+        re.search(r"\|\s{0,80}(?:[efz]?grep|rg|awk|sed)\b|(?:^|\s)(?:-g\b|--grep|-p\b|--priority)|^\s*(?:[efz]?grep|rg)\b", command[:MAX_COMMAND])
+    )
 
 
 def _suffixed(name: str) -> str | None:

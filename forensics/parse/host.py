@@ -10,14 +10,14 @@ from dataclasses import dataclass, field
 from forensics.model import Boot, Gpu, GpuProcess, Listener, Probe, Problem, UnitState
 from forensics.parse import systemd, unitstate
 
-_SS = re.compile(r"^(?:tcp\s+)?LISTEN\s+\d+\s+\d+\s+(?P<address>\S+):(?P<port>\d+)\s+\S+:\S+\s*(?P<rest>.*)$")
+_SS = re.compile(r"^(?:tcp\s+)?LISTEN\s+\d+\s+\d+\s+(?P<address>\S+):(?P<port>\d{1,5})\s+\S+:\S+\s*(?P<rest>.*)$")
 _SS_USER = re.compile(r"\(\"(?P<process>[^\"]*)\",pid=(?P<pid>\d+)")
-_NETSTAT = re.compile(r"^tcp6?\s+\d+\s+\d+\s+(?P<address>\S+):(?P<port>\d+)\s+\S+\s+LISTEN\b\s*(?P<rest>.*)$")
+_NETSTAT = re.compile(r"^tcp6?\s+\d+\s+\d+\s+(?P<address>\S+):(?P<port>\d{1,5})\s+\S+\s+LISTEN\b\s*(?P<rest>.*)$")
 _NETSTAT_USER = re.compile(r"^(?:\d+\s+\d+\s+)?(?P<pid>\d+)/(?P<process>[^\s:]+)")
 _PROC = re.compile(r"^\s*\d+:\s+(?P<address>[0-9A-F]{8}|[0-9A-F]{32}):(?P<port>[0-9A-F]{4})\s+[0-9A-F]+:[0-9A-F]{4}\s+0A\s")
 _PROBE = re.compile(r"^\s*(?P<port>\d{1,5})\s+(?P<path>/\S*)\s+(?P<code>-?\d{1,3}|-)(?:\s+(?P<word>[a-z-]+))?\s*$")
 _BOOT = re.compile(
-    r"^\s*(?P<index>-?\d+)\s+(?P<id>[0-9a-f]{32})\s+(?P<first>\S.*?\d\d:\d\d:\d\d[^—]*?)(?:—|\s(?=[A-Z][a-z]{2} \d{4}-))\s*(?P<last>\S.*)$"
+    r"^\s*(?P<index>-?\d{1,9})\s+(?P<id>[0-9a-f]{32})\s+(?P<first>\S.*?\d\d:\d\d:\d\d[^—]*?)(?:—|\s(?=[A-Z][a-z]{2} \d{4}-))\s*(?P<last>\S.*)$"
 )
 
 
@@ -55,7 +55,7 @@ def listeners(text: str, *, source: str = "", first_line: int = 1) -> tuple[tupl
             Listener(
                 port=int(match["port"]),
                 address=match["address"].strip("[]"),
-                pid=int(user["pid"]) if user else None,
+                pid=systemd.count(user["pid"]) if user else None,
                 process=user["process"] if user else "",
                 line_no=number,
                 text=line,
@@ -168,10 +168,10 @@ def gpus(text: str, *, source: str = "", first_line: int = 1) -> tuple[tuple[Gpu
         elif head and len(cells) == len(head):
             row = dict(zip(head, cells, strict=True))
             if "pid" in row:
-                if row["pid"].isdigit():
+                if (pid := systemd.count(row["pid"])) is not None:
                     processes.append(
                         GpuProcess(
-                            pid=int(row["pid"]),
+                            pid=pid,
                             name=row.get("process_name", ""),
                             used_gib=_mib(row.get("used_gpu_memory", row.get("used_memory", ""))),
                             gpu=row.get("gpu_uuid", row.get("gpu_bus_id", "")),
@@ -179,10 +179,10 @@ def gpus(text: str, *, source: str = "", first_line: int = 1) -> tuple[tuple[Gpu
                             text=raw,
                         )
                     )
-            elif row.get("index", "").isdigit():
+            elif (index := systemd.count(row.get("index"))) is not None:
                 cards.append(
                     Gpu(
-                        index=int(row["index"]),
+                        index=index,
                         name=row.get("name", ""),
                         uuid=row.get("uuid", ""),
                         total_gib=_mib(row["memory.total"]),
@@ -196,7 +196,7 @@ def gpus(text: str, *, source: str = "", first_line: int = 1) -> tuple[tuple[Gpu
     return tuple(cards), tuple(processes), tuple(problems)
 
 
-_TABLE_PROCESS = re.compile(r"^\|\s+(?P<gpu>\d+)\s+\S+\s+\S+\s+(?P<pid>\d+)\s+\S+\s+(?P<name>\S.*?)\s+(?P<used>\d+MiB)\s*\|$")
+_TABLE_PROCESS = re.compile(r"^\|\s+(?P<gpu>\d+)\s+\S+\s+\S+\s+(?P<pid>\d{1,10})\s+\S+\s+(?P<name>\S.*?)\s+(?P<used>\d+MiB)\s*\|$")
 
 
 def _rows(text: str, first_line: int) -> Iterator[tuple[int, str, list[str]]]:
@@ -211,5 +211,5 @@ def _rows(text: str, first_line: int) -> Iterator[tuple[int, str, list[str]]]:
 
 
 def _mib(text: str) -> float | None:
-    found = re.match(r"(\d+(?:\.\d+)?) ?(?:MiB)?$", text.strip())
+    found = re.match(r"(\d{1,15}(?:\.\d{1,15})?) ?(?:MiB)?$", text.strip())
     return float(found[1]) / 1024 if found else None
