@@ -192,18 +192,24 @@ def exports(data: bytes) -> None:
         hold(b"\n" not in name and len(name) + len(value) <= len(data), "a field larger than its entry")
 
 
-def _given(data: bytes, made: Path) -> Capture:
+def _given(data: bytes, made: Path) -> Capture | None:
+    """The capture; None where there is nothing in it that is text."""
     for name, body in corpus.several(data):
         (made / name).write_bytes(body)
         os.utime(made / name, (NOW, NOW))
-    with collect.open_target(Target(kind=TargetKind.FILES, name="fuzzed", paths=(made,))) as session:
-        return collect.capture_from(session, session.ask(()))
+    try:
+        with collect.open_target(Target(kind=TargetKind.FILES, name="fuzzed", paths=(made,))) as session:
+            return collect.capture_from(session, session.ask(()))
+    except TargetError:
+        return None
 
 
 def gathered(data: bytes) -> None:
     """Facts of several files, without a rule; the same twice."""
     with folder() as made:
         capture = _given(data, made)
+        if capture is None:
+            return
         sources = {s.name: lines_of(s.path.read_bytes()) for s in capture.sections}
 
         def once() -> Any:
@@ -220,7 +226,8 @@ def gathered(data: bytes) -> None:
 def diagnosed(data: bytes) -> None:
     """The whole of it, on several files."""
     with folder() as made:
-        _diagnose(_given(data, made), twice=len(data) % 8 == 0)
+        if capture := _given(data, made):
+            _diagnose(capture, twice=len(data) % 8 == 0)
 
 
 def _diagnose(capture: Capture, *, twice: bool = False) -> None:

@@ -24,6 +24,7 @@ from forensics.parse import kernel
 from forensics.parse.asked import asked_unit, is_filtered
 from forensics.parse.unwrap import ServerPrefixes, Unwrapper, clean, pid_of
 from forensics.units import UNIT_NAME, full_name, near
+from fuzz import targets
 from tests.unit.parse.framing import PREFIXES
 
 ROOT = Path(__file__).parents[2]
@@ -78,10 +79,10 @@ def test_a_near_name_is_one_of_those_there_are(asked: str, names: list[str]) -> 
 @settings(max_examples=150, deadline=None)
 def test_a_word_of_the_command_line_never_becomes_an_option_of_ssh(words: list[str]) -> None:
     try:
-        targets = parse_targets([word.replace("\0", "") for word in words])
+        found = parse_targets([word.replace("\0", "") for word in words])
     except (UsageError, TargetError):
         return
-    for target in targets:
+    for target in found:
         if target.kind is TargetKind.SSH:
             assert target.host is not None
             assert not target.host.startswith("-")
@@ -200,8 +201,6 @@ def test_a_manifest_that_names_what_is_no_file_of_its_own_is_refused(odd: str, t
 
 
 # --------------------------------------------------------------------------- the fuzzer's targets
-
-targets = pytest.importorskip("fuzz.targets", reason="the fuzzer's targets lie beside the sources")
 
 
 @pytest.mark.parametrize("target", targets.TARGETS, ids=lambda t: t.name)
