@@ -8,7 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 PIECE = 4096
-LARGE_PIECE = 32 << 10
+LARGE_PIECE = 12 << 10
 NEXT_FILE = b"\n=-=-= "  # in the input of a target that takes several files: then a name, a line feed, and the file's bytes
 
 _TEXTS = frozenset({".txt", ".log", ".json", ".jsonl", ".export", ".service", ".md", ".verbose", ".out", ""})

@@ -141,6 +141,7 @@ def _masked(text: str, mask: Mask | None) -> str:
 def _text(value: object) -> str:
     if not isinstance(value, str):
         raise TypeError(f"a text is wanted, not {value!r:.80}")
+    value.encode()  # JSON can hold half a character, which no file and no terminal can
     return value
 
 

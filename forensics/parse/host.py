@@ -48,7 +48,7 @@ def listeners(text: str, *, source: str = "", first_line: int = 1) -> tuple[tupl
             continue
         else:
             headed = headed or line.lstrip().startswith(("State", "Proto", "Netid", "sl ", "Active Internet"))
-            if "LISTEN" in line and "users:" in line:
+            if "LISTEN" in line and "users:" in line and len(problems) < systemd.MOST_PROBLEMS:
                 problems.append(Problem(source=source, line=number, text="a listening socket that could not be read: " + line[:80]))
             continue
         found.append(
@@ -86,7 +86,7 @@ def probes(text: str, *, source: str = "", first_line: int = 1) -> tuple[tuple[P
         if match:
             code = None if match["code"] == "-" or match["word"] == "unasked" else int(match["code"])
             found.append(Probe(port=int(match["port"]), path=match["path"], code=code, line_no=number, text=line.strip()))
-        elif line.strip():
+        elif line.strip() and len(problems) < systemd.MOST_PROBLEMS:
             problems.append(Problem(source=source, line=number, text="not PORT PATH CODE: " + line[:80]))
     return tuple(found), tuple(problems)
 
@@ -122,7 +122,7 @@ def boots(text: str, *, source: str = "", first_line: int = 1) -> tuple[tuple[Bo
         if match := _BOOT.match(line):
             first, last = systemd.stamp(match["first"]), systemd.stamp(match["last"])
             found.append(Boot(index=int(match["index"]), boot_id=match["id"], first_at=first, last_at=last, line_no=number, text=line.strip()))
-        elif line.strip() and not line.lstrip().startswith("IDX"):
+        elif line.strip() and not line.lstrip().startswith("IDX") and len(problems) < systemd.MOST_PROBLEMS:
             problems.append(Problem(source=source, line=number, text="no boot: " + line.strip()[:80]))
     return tuple(found), tuple(problems)
 
@@ -191,7 +191,9 @@ def gpus(text: str, *, source: str = "", first_line: int = 1) -> tuple[tuple[Gpu
                         text=raw,
                     )
                 )
-        elif "NVIDIA-SMI has failed" in raw or "Unable to determine the device handle" in raw or "No devices were found" in raw:
+        elif len(problems) < systemd.MOST_PROBLEMS and (
+            "NVIDIA-SMI has failed" in raw or "Unable to determine the device handle" in raw or "No devices were found" in raw
+        ):
             problems.append(Problem(source=source, line=number, text=raw.strip()[:200]))
     return tuple(cards), tuple(processes), tuple(problems)
 

@@ -40,6 +40,7 @@ _CHILD = re.compile(r"^\s*(?:[├└|`]─*-*|\S{1,3})?(?P<pid>\d+) (?P<argv>\S.
 _SIZE = re.compile(r"(?P<number>\d+(?:\.\d+)?)(?P<unit>[BKMGTP]?)")
 ACTIVE_STATES = frozenset({"active", "reloading", "refreshing", "inactive", "failed", "activating", "deactivating", "maintenance"})
 _MAX_DIGITS = 20
+MOST_PROBLEMS = 50  # of one answer: what is of another kind altogether would have one a line
 MAX_COMMAND = 32 << 10  # of a command line that is taken apart with its quotes: shlex takes quadratic time for a word without end
 _EXEC_CODES = {"1": "exited", "2": "killed", "3": "dumped"}
 # of Linux: the machine that reads need not be the one that wrote
@@ -137,7 +138,7 @@ class _Status:
 
     def done(self, problems: list[Problem]) -> UnitState:
         """The state read so far; without an Active line there is something wrong with the text."""
-        if "active" not in self.lines:
+        if "active" not in self.lines and len(problems) < MOST_PROBLEMS:
             problems.append(
                 Problem(
                     source=self.values["source"],
@@ -256,7 +257,7 @@ def show(text: str, *, source: str = "", first_line: int = 1, unit: str = "") ->
             key, equals, value = line.partition("=")
             if equals and key.isidentifier():
                 values.setdefault(key, (at, value))
-            elif key.strip() and not values:
+            elif key.strip() and not values and len(problems) < MOST_PROBLEMS:
                 problems.append(Problem(source=source, line=at, text="not a Key=value line: " + line[:80]))
         if values:
             states.append(_shown({key: value for key, (_, value) in values.items()}, {key: at for key, (at, _) in values.items()}, source, unit))

@@ -205,6 +205,12 @@ def test_an_export_whose_entry_never_ends_is_passed_over_in_pieces(tmp_path: Pat
     assert max(held) <= 3 << 20
 
 
+@pytest.mark.parametrize("read", [host.probes, host.boots, host.listeners, host.gpus, systemd.show, systemd.status], ids=lambda read: read.__name__)
+def test_an_answer_of_another_kind_has_few_problems(read: Callable[..., Any]) -> None:
+    text = "NVIDIA-SMI has failed LISTEN users: x\n" * 3000 + "\n× x.service - X\n" * 3000
+    assert 1 <= len(read(text, source="s")[-1]) <= systemd.MOST_PROBLEMS + 1
+
+
 def test_thousands_of_entries_that_are_none_are_told_of_a_few_times(tmp_path: Path) -> None:
     bad = b"__CURSOR=s\n__REALTIME_TIMESTAMP=1778321718000001\nMESSAGE\n" + struct.pack("<Q", 5) + b"x\n\n"
     blocks = blocks_of(written(tmp_path, bad * 5000, name="x.export", part=PartKind.JOURNAL_EXPORT))
