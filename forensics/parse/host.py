@@ -19,6 +19,7 @@ _PROBE = re.compile(r"^\s*(?P<port>\d{1,5})\s+(?P<path>/\S*)\s+(?P<code>-?\d{1,3
 _BOOT = re.compile(
     r"^\s*(?P<index>-?\d{1,9})\s+(?P<id>[0-9a-f]{32})\s+(?P<first>\S.*?\d\d:\d\d:\d\d[^—]*?)(?:—|\s(?=[A-Z][a-z]{2} \d{4}-))\s*(?P<last>\S.*)$"
 )
+_LONGEST = 400  # characters of a row of a table
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -119,7 +120,7 @@ def boots(text: str, *, source: str = "", first_line: int = 1) -> tuple[tuple[Bo
     found: list[Boot] = []
     problems: list[Problem] = []
     for number, line in enumerate(text.split("\n"), first_line):
-        if match := _BOOT.match(line):
+        if match := _BOOT.match(line[:_LONGEST]):
             first, last = systemd.stamp(match["first"]), systemd.stamp(match["last"])
             found.append(Boot(index=int(match["index"]), boot_id=match["id"], first_at=first, last_at=last, line_no=number, text=line.strip()))
         elif line.strip() and not line.lstrip().startswith("IDX") and len(problems) < systemd.MOST_PROBLEMS:
@@ -161,7 +162,7 @@ def gpus(text: str, *, source: str = "", first_line: int = 1) -> tuple[tuple[Gpu
         names = [re.sub(r" \[.*", "", cell) for cell in cells]
         if "pid" in names or "memory.total" in names:
             head = names
-        elif match := _TABLE_PROCESS.match(raw):
+        elif match := _TABLE_PROCESS.match(raw[:_LONGEST]):
             processes.append(
                 GpuProcess(gpu=match["gpu"], pid=int(match["pid"]), name=match["name"], used_gib=_mib(match["used"]), line_no=number, text=raw)
             )

@@ -16,6 +16,7 @@ from forensics.parse.unwrap import clean, journal_line, separator
 
 MAX_MIXED = 4 << 20
 _HEAD = 1 << 16
+_LONGEST_COMMAND = 1024  # characters of a command that are looked at for what it asks
 
 # user@host:~$ cmd · [user@host dir]# cmd · $ cmd · # cmd (only of the commands that give evidence: configuration files have comments)
 _PROMPT = re.compile(r"(?:\([\w.-]{1,40}\) )?(?:[\w.-]{1,64}@[\w.-]{1,128}[: ][^\s$#]{0,200} ?[$#]|\[[\w.-]{1,64}@[\w.-]{1,128} [^\]\n]{1,200}\][$#]|\$(?= [\w./~-]|\s*$)|[❯➜] )"
@@ -355,6 +356,7 @@ def _border(texts: Sequence[str], run: _Run) -> int | None:
 
 def _hint(command: str | None, name: str) -> PartKind | None:
     if command:
+        command = command[:_LONGEST_COMMAND]
         if _KERNEL_COMMAND.search(command):
             return PartKind.KERNEL
         if _CLIENT_COMMAND.search(command):

@@ -131,6 +131,27 @@ def test_lines_of_digits_are_no_task_table() -> None:
     assert run.failed == 1
 
 
+def test_blanks_without_end_are_no_loop_no_task_and_no_table() -> None:
+    spaces = " " * 8000
+    text = "curl: (7) refused\n" + f"{spaces}x\na/b{spaces}x\n" * 40
+    run, _ = client.read(text)
+    assert run is not None
+    assert run.failed == 1
+    assert client._TASK.match("a/b   [ ERROR ] refused")
+    assert client._TASK.match("[1/5] a/b ( FAILED ) refused")
+    assert client._LOOP.match("  [ t=5 s] unhealthy")
+    assert client._LOOP.match("[5s] unhealthy")
+    row = "|    0   N/A  N/A    7      C   python" + " " * 200_000 + "x"
+    assert host.gpus(row)[1] == ()
+    boot = "-1 422dae7d88114a028ac813fbcfa2bbc5 Sat 2026-05-09 10:15:18 UTC" + " 10:15:18" * 50_000
+    assert host.boots(boot)[0] == ()
+
+
+def test_a_command_that_says_the_same_again_and_again_is_what_it_begins_with(tmp_path: Path) -> None:
+    [part] = _parts(b"$ " + b"docker journalctl " * 50_000 + b"\nhello\n", tmp_path)
+    assert part.kind is PartKind.SERVER
+
+
 def _parts(text: bytes, folder: Path) -> list[sniff.Part]:
     return sniff.parts(written(folder, text, name="x.txt"))
 
