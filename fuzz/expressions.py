@@ -64,7 +64,7 @@ def of_package() -> Iterator[Named]:
             continue
         for name, value in vars(importlib.import_module(info.name)).items():
             for number, one in enumerate(_patterns(value)):
-                if isinstance(one.pattern, str) and one.pattern not in seen:
+                if one.pattern not in seen and not isinstance(getattr(one, "pattern", None), bytes):
                     seen.add(one.pattern)
                     yield f"{info.name}.{name}{f'[{number}]' if number else ''}", one, []
 
