@@ -331,7 +331,8 @@ def answered(data: bytes) -> None:
             one.write(raw[at : at + 50])
         one.end(flags & 127) if flags & 4 else one.close()
         section = one.section(raw[:300].decode("utf-8", "replace"))
-        hold(section.size() <= question.max_bytes, "an answer over its limit")
+        # where its end is kept one byte more tells that there was more; it stays where no line ends
+        hold(section.size() <= question.max_bytes + question.keep_end, "an answer over its limit")
         hold(
             section.cut
             or section.coverage is not Coverage.CUT
