@@ -81,13 +81,14 @@ def _stands_there(evidence: Evidence, facts: Facts, line: str) -> None:
     said = {problem.text for problem in facts.problems if problem.source == evidence.source}
     if set(kinds) & _STRUCTURED or line.lstrip(" [(")[:1] == "{" or '{"log":' in line or said & {turned.TURNED} or len(line) >= MAX_LINE // 2:
         return
-    cited = _squashed(evidence.text)
-    hold(cited in _squashed(line), f"evidence that is not in its line: {evidence} against {line[:300]!r}")
+    # as it was written, or without its escapes: taken off once, since what is left may make up new ones
+    cited = (_squashed(evidence.text), _squashed(_ANSI.sub("", evidence.text)))
+    there = (_squashed(line), _squashed(_ANSI.sub("", line)))
+    hold(any(text in whole for text in cited for whole in there), f"evidence that is not in its line: {evidence} against {line[:300]!r}")
 
 
 def _squashed(text: str) -> str:
-    text = _ANSI.sub("", text).replace("\0", "\ufffd")
-    return "".join(c for c in text if not c.isspace() and c not in "\ufeff\x1b")
+    return "".join(c for c in text.replace("\0", "\ufffd") if not c.isspace() and c != "\ufeff")
 
 
 def report_holds(diagnosis: Diagnosis) -> None:
