@@ -135,13 +135,13 @@ def _own_file(folder: Path, name: str) -> Path:
 
 
 def _masked(text: str, mask: Mask | None) -> str:
-    return mask(text.encode()).decode("utf-8", "replace") if mask else text
+    # a file's name that is no UTF-8 has half characters, as JSON may
+    return mask(text.encode("utf-8", "backslashreplace")).decode("utf-8", "replace") if mask else text
 
 
 def _text(value: object) -> str:
     if not isinstance(value, str):
         raise TypeError(f"a text is wanted, not {value!r:.80}")
-    value.encode()  # JSON can hold half a character, which no file and no terminal can
     return value
 
 
