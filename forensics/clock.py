@@ -185,11 +185,12 @@ def parse_span(text: str) -> float | None:
         total += float(found[1]) * factor
         at = found.end()
     if at == len(text) and at:
-        return total
+        return total if math.isfinite(total) else None
     try:
-        return float(text) if re.fullmatch(r"\d+(?:\.\d+)?", text) else None
+        total = float(text) if re.fullmatch(r"\d+(?:\.\d+)?", text) else math.inf
     except ValueError:  # digits that float() does not know
         return None
+    return total if math.isfinite(total) else None
 
 
 def parse_typed(text: str, *, now: float) -> float:

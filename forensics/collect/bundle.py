@@ -288,7 +288,8 @@ def _own_name(name: str, at: str) -> str:
 
 
 def _masked(text: str, mask: Mask | None) -> str:
-    return mask(text.encode()).decode("utf-8", "replace") if mask else text
+    # a file's name that is no UTF-8 has half characters, as JSON may
+    return mask(text.encode("utf-8", "backslashreplace")).decode("utf-8", "replace") if mask else text
 
 
 def _named(text: str | None, mask: Mask | None) -> str | None:

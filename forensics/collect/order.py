@@ -10,7 +10,7 @@ PIECE = b"DD_PIECE=1"  # stands between pieces that may be cut (see plan)
 
 # A field whose value is binary (or has line ends) is written as NAME, line end, eight bytes of length, value, line end.
 _NEXT = re.compile(rb"\n\n(?=__CURSOR=|" + PIECE + rb"\n)")
-_CURSOR = re.compile(rb"__CURSOR=([^\n]+)\n__REALTIME_TIMESTAMP=(\d+)\n")
+_CURSOR = re.compile(rb"__CURSOR=([^\n]+)\n__REALTIME_TIMESTAMP=(\d{1,20})\n")
 _BINARY = re.compile(rb"\n[A-Z0-9_]+\n")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from forensics.errors import TargetError, UsageError
@@ -45,7 +45,7 @@ def parse_targets(words: Sequence[str]) -> list[Target]:
     for word in words:
         if not word:
             raise UsageError("an empty word names no target")
-        if word == STDIN or (not _says_outright(word) and Path(word).exists() and not Path(word).is_dir() and not _is_archive(word)):
+        if word == STDIN or (not _says_outright(word) and _is(word, Path.exists) and not _is(word, Path.is_dir) and not _is_archive(word)):
             if not files:
                 place = len(targets)
             if word not in files:
@@ -82,7 +82,7 @@ def _one(word: str) -> Target:
     if word.startswith(CLUSTER):
         return _pod(word, word.removeprefix(CLUSTER))
     path = Path(word)
-    if path.is_dir():
+    if _is(word, Path.is_dir):
         kind = TargetKind.BUNDLE if (path / MANIFEST).is_file() and _ours(path / MANIFEST) else TargetKind.FILES
         return Target(kind=kind, name=word, paths=(path,))
     if _is_archive(word):
@@ -111,7 +111,15 @@ def _pod(word: str, path: str) -> Target:
 
 def _is_archive(word: str) -> bool:
     """By its name; a pipe of such a name is a pipe."""
-    return ARCHIVE.search(word) is not None and Path(word).is_file()
+    return ARCHIVE.search(word) is not None and _is(word, Path.is_file)
+
+
+def _is(word: str, what: Callable[[Path], bool]) -> bool:
+    """What a word is as a path; no path where it is too long for one."""
+    try:
+        return what(Path(word))
+    except OSError:
+        return False
 
 
 def _ours(manifest: Path) -> bool:

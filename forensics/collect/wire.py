@@ -47,18 +47,19 @@ class FrameReader:
         """The frames that end within ``data``, in order; what lies between them has gone to the sinks."""
         events: list[Event] = []
         rest = self._rest + data
-        start = 0
+        start = look = 0
         while True:
-            at = rest.find(self._mark, start)
+            at = rest.find(self._mark, look)
             if at < 0:
                 break
             stop = rest.find(b"\n", at + len(self._mark), at + _FRAME_BYTES)
-            if stop < 0 and len(rest) - at < _FRAME_BYTES:
+            if stop < 0 and len(rest) >= at + _FRAME_BYTES:
+                look = at + 1  # a line so long is no frame: it must not be held back until it ends
+                continue
+            if stop < 0:
                 break  # the rest of the frame line is still on its way
-            if stop < 0:  # no frame is so long: content that only this run could have known how to write
-                stop = at + len(self._mark) - 1
             self._give(rest[start:at])
-            start = stop + 1
+            start = look = stop + 1
             event = self._event(rest[at + len(self._mark) : stop])
             if event is not None:
                 events.append(event)

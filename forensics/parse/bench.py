@@ -19,6 +19,7 @@ from forensics.parse import client, peer, wording
 Parsed = tuple[tuple[BenchRun, ...], tuple[Problem, ...]]
 
 MAX_BROKEN = 50  # places where JSON breaks off, after which it is none
+_MOST_DECODED = 8  # times the size of an object that is read for the arrays in it
 MAX_ERRORS = 2000  # error texts of one JSON result that are classified
 
 _OPEN = re.compile(r"^\s*={4,} ?(?P<title>\w[^=]{0,60}?) ?={4,}\s*$")
@@ -307,8 +308,16 @@ def _objects(text: str, source: str, first_line: int, problems: list[Problem]) -
         if isinstance(value, dict):
             yield line, _joined(text[at:end]), value
             if any(isinstance(inner, list) and inner and isinstance(inner[0], dict) for inner in value.values()):
+                inner_line, seen, left = line, at, _MOST_DECODED * (end - at)
                 for found in _ARRAY_OF_OBJECTS.finditer(text, at, end):
-                    yield from _elements(decoder, text, found.end(), line + text.count("\n", at, found.end()))
+                    inner_line += text.count("\n", seen, found.end())
+                    seen = found.end()
+                    for at_line, raw, element in _elements(decoder, text, seen, inner_line):
+                        left -= len(raw)
+                        yield at_line, raw, element
+                    if left < 0:  # arrays within arrays, each read again with all that is in it
+                        problems.append(Problem(source=source, line=inner_line, text="arrays within arrays without end: not all of them were read"))
+                        break
         at = max(end, at + 1)
 
 

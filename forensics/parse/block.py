@@ -6,6 +6,7 @@ The scan decides by ``Block.keys`` (lines without digits: the same wording gives
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable
 from itertools import accumulate
 
@@ -19,6 +20,7 @@ _CARRY_BYTES = 1 << 15
 _CARRY_LINES = 200
 _MAX_WRITERS = 64
 _BLOB = re.compile(rb"[^\n]\[[\d.]{1,8}[BKMG] blob data\]\r?(?=\n|$)")
+_MOST_LOOKS = 4096  # lines of a block that are opened in the search for earlier ones, before all are put in order by their writers
 
 Writer = tuple[str, "int | None"]
 OpenLine = Callable[[int], Opened]
@@ -74,6 +76,9 @@ class LookBack:
     def __init__(self, limit: int) -> None:
         self._limit = limit
         self._memo: dict[Writer | None, tuple[int, int, Opened | None]] = {}
+        self._looks = 0
+        self._stamped: dict[Writer, list[int]] = {}  # the lines with a stamp of each writer, up to ``_sorted``
+        self._sorted = 0
 
     def nearest(self, i: int, what: Writer | None, open_line: OpenLine, wanted: Callable[[Opened], bool], before: Opened | None) -> Opened | None:
         """The last line above ``i`` that is wanted, else ``before``; ``what`` names the search."""
@@ -83,6 +88,7 @@ class LookBack:
         floor = seen_to if i > seen_to else -1
         result, where = (known, at) if floor >= 0 else (before, -1)
         for j in range(i - 1, max(floor, i - self._limit), -1):
+            self._looks += 1
             opened = open_line(j)
             if wanted(opened):
                 result, where = opened, j
@@ -95,7 +101,19 @@ class LookBack:
         if is_stamped(opened) or opened.origin not in (Origin.SERVER, Origin.CLIENT):
             return None
         writer = writer_of(opened)
+        if self._looks > _MOST_LOOKS:  # as many writers as lines: each would be looked for in vain
+            return self._by_writer(i, writer, open_line, before.get(writer))
         return self.nearest(i, writer, open_line, lambda o: is_stamped(o) and writer_of(o) == writer, before.get(writer))
+
+    def _by_writer(self, i: int, writer: Writer, open_line: OpenLine, before: Opened | None) -> Opened | None:
+        for j in range(self._sorted, i):
+            opened = open_line(j)
+            if is_stamped(opened):
+                self._stamped.setdefault(writer_of(opened), []).append(j)
+        self._sorted = max(self._sorted, i)
+        lines = self._stamped.get(writer, [])
+        at = bisect_left(lines, i)
+        return open_line(lines[at - 1]) if at and lines[at - 1] > i - self._limit else before
 
 
 class TextBlock(Block):

@@ -26,9 +26,9 @@ _STAMP = re.compile(
     r"|(?<![\d.:-])(?P<short>(?:\d\d-\d\d|[A-Z][a-z]{2} [ \d]\d) \d\d:\d\d:\d\d(?:[.,]\d{1,9})?)(?![\d:])"
 )
 _TIME = re.compile(r"^\W{0,2}([01]\d|2[0-3]):([0-5]\d):([0-5]\d)\b(?!:)")
-_LOOP = re.compile(r"^\s*\[?\s*(?:t ?[=+] ?|\+)?(?P<offset>\d{1,7}(?:\.\d+)?) ?s(?:ec(?:onds)?)?\]?:?\s+(?P<rest>\S.*)$")
+_LOOP = re.compile(r"^\s*(?:\[\s*)?(?:t ?[=+] ?|\+)?(?P<offset>\d{1,7}(?:\.\d+)?) ?s(?:ec(?:onds)?)?\]?:?\s+(?P<rest>\S.*)$")
 _TASK = re.compile(
-    r"^\s*(?:\[\d+/\d+\]\s+)?(?P<task>\[?[\w.@-]+[/#:][\w./#:-]+\]?|\w+[-_]?\d+)\s+[\[(|]?\s*(?P<verdict>ERROR|FAIL(?:ED|URE)?|TIMEOUT|OK|PASS(?:ED)?|SUCCESS|DONE)\b[\])|:]?\s*(?P<rest>.*)$"
+    r"^\s*(?:\[\d+/\d+\]\s+)?(?P<task>\[?[\w.@-]+[/#:][\w./#:-]+\]?|\w+(?:-\d+|(?<=\w\d))(?=\s))\s+(?:[\[(|]\s*)?(?P<verdict>ERROR|FAIL(?:ED|URE)?|TIMEOUT|OK|PASS(?:ED)?|SUCCESS|DONE)\b[\])|:]?\s*(?P<rest>.*)$"
 )
 _NUMBERED = re.compile(r"^(?:Error|Request|Task|Attempt) #?\d+(?: failed)?: ")
 _SECTION = re.compile(r"^-{3,} ?(?P<name>\w[\w .-]{0,40})$")

@@ -19,6 +19,8 @@ from forensics.parse.sniff import Part
 from forensics.parse.unwrap import ANSI_BYTES, ServerPrefixes, Unwrapper
 
 _MAX_FIELD = 4 << 20  # journald's own limit is 768 MiB: a core dump
+_MAX_ENTRY = 16 << 20  # more without an end is no entry
+_MOST_PROBLEMS = 20
 _KEPT_OF_FIELD = 1 << 16
 _WRITER = tuple(f"\n{name}=".encode() for name in WRITER_FIELDS)
 _LENGTH = struct.Struct("<Q")
@@ -143,6 +145,7 @@ class _Entries:
         self.line = line
         self.start = stream.tell()
         self.buffer = b""
+        self.said = 0
 
     def batches(self) -> Iterator[_Batch]:
         """All entries, in batches of what one reading gives."""
@@ -181,22 +184,32 @@ class _Entries:
                 if last and at < len(buffer):
                     batch.raw.extend([buffer[at:].removesuffix(b"\n")])
                     return len(buffer)
-                return at
+                if len(buffer) - at <= _MAX_ENTRY:
+                    return at
+                at = self._resync(batch, at, f"more than {_MAX_ENTRY >> 20} MiB without an end were passed over")
+                continue
             end = _end_of_entry(buffer, at)
             if isinstance(end, int):
                 batch.raw.extend([buffer[at:end]])
                 at = end + 2
             elif end is None:
-                at = self._resync(batch, at)
+                at = self._resync(batch, at, "something that is no journal entry was passed over")
             elif last:
-                batch.problems.append(Problem(source=self.source, line=0, text="the last entry is not complete"))
+                self._problem(batch, "the last entry is not complete")
                 batch.raw.extend([buffer[at:].removesuffix(b"\n")])
                 return len(buffer)
             elif end.missing > _MAX_FIELD:
                 self._shorten(batch, end)
+            elif len(buffer) - at > _MAX_ENTRY:
+                at = self._resync(batch, at, f"more than {_MAX_ENTRY >> 20} MiB without an end were passed over")
             else:
                 return at
         return at
+
+    def _problem(self, batch: _Batch, text: str) -> None:
+        self.said += 1
+        if self.said <= _MOST_PROBLEMS:
+            batch.problems.append(Problem(source=self.source, line=0, text=text))
 
     def _shorten(self, batch: _Batch, short: _Short) -> None:
         """Read over a huge field (a core dump) and leave only its beginning in the buffer."""
@@ -209,16 +222,14 @@ class _Entries:
             length += len(chunk)
             feeds += chunk.count(b"\n")
         name = self.buffer[short.field : name_end].decode("utf-8", "replace")
-        batch.problems.append(
-            Problem(source=self.source, line=0, text=f"field {name} of {length + len(kept)} bytes, of which the first {len(kept)} were read")
-        )
+        self._problem(batch, f"field {name} of {length + len(kept)} bytes, of which the first {len(kept)} were read")
         before = batch.shortened.get(len(batch.raw), (0, 0))
         batch.shortened[len(batch.raw)] = before[0] + length, before[1] + feeds
         self.buffer = self.buffer[: name_end + 1] + _LENGTH.pack(len(kept)) + kept + self._read(PIECE)
 
-    def _resync(self, batch: _Batch, at: int) -> int:
+    def _resync(self, batch: _Batch, at: int, why: str) -> int:
         """Pass over what is no entry, to the next one that begins as journalctl begins them."""
-        batch.problems.append(Problem(source=self.source, line=0, text="something that is no journal entry was passed over"))
+        self._problem(batch, why)
         begin = self.buffer.find(b"\n\n__CURSOR=", at)
         end = begin if begin >= 0 else len(self.buffer)
         skipped = self.buffer[at:end]

@@ -30,11 +30,26 @@ def frames(capture: Capture, prefixes: Sequence[str]) -> Iterator[Block]:
     """
     server = ServerPrefixes(prefixes)
     for section in capture.sections:
+        init = Init(section)
         for part in sniff.parts(section):
-            yield from blocks(section, part, server)
+            yield from blocks(section, part, server, init)
 
 
-def blocks(section: Section, part: Part, server: ServerPrefixes) -> Iterator[Block]:
+class Init:
+    """Whether PID 1 writes in a section under its own number: then another systemd of the same source is not PID 1. Read once, and only if it matters."""
+
+    def __init__(self, section: Section) -> None:
+        self._section = section
+        self._there: bool | None = None
+
+    def there(self) -> bool:
+        """The answer."""
+        if self._there is None:
+            self._there = _has_init(self._section)
+        return self._there
+
+
+def blocks(section: Section, part: Part, server: ServerPrefixes, init: Init) -> Iterator[Block]:
     """The blocks of one part of a section."""
     problems = part.problems
     spread = part.kind is PartKind.JOURNAL_JSON and pretty.is_pretty(section, part)
@@ -50,7 +65,7 @@ def blocks(section: Section, part: Part, server: ServerPrefixes) -> Iterator[Blo
         yield from export.export_blocks(section, part, server)
     elif part.kind in TEXT_KINDS or part.kind is PartKind.STATUS:
         found = _in_order(section, part)
-        yield from _text_blocks(section, part, server, found if part.kind in TEXT_KINDS else _status_tails(found))
+        yield from _text_blocks(section, part, server, found if part.kind in TEXT_KINDS else _status_tails(found), init)
 
 
 def _in_order(section: Section, part: Part, *, max_line: int = MAX_LINE) -> Iterator[Piece]:
@@ -66,8 +81,8 @@ def _in_order(section: Section, part: Part, *, max_line: int = MAX_LINE) -> Iter
         problems = ()
 
 
-def _text_blocks(section: Section, part: Part, server: ServerPrefixes, found: Iterator[Piece]) -> Iterator[Block]:
-    has_init = part.kind in _OF_SYSTEMD and _has_init(section)
+def _text_blocks(section: Section, part: Part, server: ServerPrefixes, found: Iterator[Piece], init: Init) -> Iterator[Block]:
+    has_init = part.kind in _OF_SYSTEMD and init.there()
     bare = part.kind is PartKind.SERVER and _is_bare(section, part)
     unwrapper, context = Unwrapper(part.kind, server, has_init=has_init, bare=bare), Context()
     for piece in found:
@@ -77,7 +92,6 @@ def _text_blocks(section: Section, part: Part, server: ServerPrefixes, found: It
 
 
 def _has_init(section: Section) -> bool:
-    """Whether PID 1 writes in it under its own number: then another systemd of the same source is not PID 1."""
     rest = b""
     for chunk in section.chunks():
         if _INIT.search(rest + chunk):
@@ -90,7 +104,7 @@ def _is_bare(section: Section, part: Part) -> bool:
     """Whether PID 1 is heard in a log whose lines have no prefix (``journalctl -o cat``); only looked for in one that is not large."""
     if section.size() > sniff.MAX_MIXED:
         return False
-    with section.path.open("rb") as stream:
+    with section.open() as stream:
         stream.seek(part.start)
         return bool(BARE_PID_ONE_BYTES.search(stream.read() if part.end is None else stream.read(part.end - part.start)))
 

@@ -10,15 +10,16 @@ from dataclasses import dataclass, field
 from forensics.model import Boot, Gpu, GpuProcess, Listener, Probe, Problem, UnitState
 from forensics.parse import systemd, unitstate
 
-_SS = re.compile(r"^(?:tcp\s+)?LISTEN\s+\d+\s+\d+\s+(?P<address>\S+):(?P<port>\d+)\s+\S+:\S+\s*(?P<rest>.*)$")
+_SS = re.compile(r"^(?:tcp\s+)?LISTEN\s+\d+\s+\d+\s+(?P<address>\S+):(?P<port>\d{1,5})\s+\S+:\S+\s*(?P<rest>.*)$")
 _SS_USER = re.compile(r"\(\"(?P<process>[^\"]*)\",pid=(?P<pid>\d+)")
-_NETSTAT = re.compile(r"^tcp6?\s+\d+\s+\d+\s+(?P<address>\S+):(?P<port>\d+)\s+\S+\s+LISTEN\b\s*(?P<rest>.*)$")
+_NETSTAT = re.compile(r"^tcp6?\s+\d+\s+\d+\s+(?P<address>\S+):(?P<port>\d{1,5})\s+\S+\s+LISTEN\b\s*(?P<rest>.*)$")
 _NETSTAT_USER = re.compile(r"^(?:\d+\s+\d+\s+)?(?P<pid>\d+)/(?P<process>[^\s:]+)")
 _PROC = re.compile(r"^\s*\d+:\s+(?P<address>[0-9A-F]{8}|[0-9A-F]{32}):(?P<port>[0-9A-F]{4})\s+[0-9A-F]+:[0-9A-F]{4}\s+0A\s")
 _PROBE = re.compile(r"^\s*(?P<port>\d{1,5})\s+(?P<path>/\S*)\s+(?P<code>-?\d{1,3}|-)(?:\s+(?P<word>[a-z-]+))?\s*$")
 _BOOT = re.compile(
-    r"^\s*(?P<index>-?\d+)\s+(?P<id>[0-9a-f]{32})\s+(?P<first>\S.*?\d\d:\d\d:\d\d[^—]*?)(?:—|\s(?=[A-Z][a-z]{2} \d{4}-))\s*(?P<last>\S.*)$"
+    r"^\s*(?P<index>-?\d{1,9})\s+(?P<id>[0-9a-f]{32})\s+(?P<first>\S.*?\d\d:\d\d:\d\d[^—]*?)(?:—|\s(?=[A-Z][a-z]{2} \d{4}-))\s*(?P<last>\S.*)$"
 )
+_LONGEST = 400  # characters of a row of a table
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -48,14 +49,14 @@ def listeners(text: str, *, source: str = "", first_line: int = 1) -> tuple[tupl
             continue
         else:
             headed = headed or line.lstrip().startswith(("State", "Proto", "Netid", "sl ", "Active Internet"))
-            if "LISTEN" in line and "users:" in line:
+            if "LISTEN" in line and "users:" in line and len(problems) < systemd.MOST_PROBLEMS:
                 problems.append(Problem(source=source, line=number, text="a listening socket that could not be read: " + line[:80]))
             continue
         found.append(
             Listener(
                 port=int(match["port"]),
                 address=match["address"].strip("[]"),
-                pid=int(user["pid"]) if user else None,
+                pid=systemd.count(user["pid"]) if user else None,
                 process=user["process"] if user else "",
                 line_no=number,
                 text=line,
@@ -86,7 +87,7 @@ def probes(text: str, *, source: str = "", first_line: int = 1) -> tuple[tuple[P
         if match:
             code = None if match["code"] == "-" or match["word"] == "unasked" else int(match["code"])
             found.append(Probe(port=int(match["port"]), path=match["path"], code=code, line_no=number, text=line.strip()))
-        elif line.strip():
+        elif line.strip() and len(problems) < systemd.MOST_PROBLEMS:
             problems.append(Problem(source=source, line=number, text="not PORT PATH CODE: " + line[:80]))
     return tuple(found), tuple(problems)
 
@@ -119,10 +120,10 @@ def boots(text: str, *, source: str = "", first_line: int = 1) -> tuple[tuple[Bo
     found: list[Boot] = []
     problems: list[Problem] = []
     for number, line in enumerate(text.split("\n"), first_line):
-        if match := _BOOT.match(line):
+        if match := _BOOT.match(line[:_LONGEST]):
             first, last = systemd.stamp(match["first"]), systemd.stamp(match["last"])
             found.append(Boot(index=int(match["index"]), boot_id=match["id"], first_at=first, last_at=last, line_no=number, text=line.strip()))
-        elif line.strip() and not line.lstrip().startswith("IDX"):
+        elif line.strip() and not line.lstrip().startswith("IDX") and len(problems) < systemd.MOST_PROBLEMS:
             problems.append(Problem(source=source, line=number, text="no boot: " + line.strip()[:80]))
     return tuple(found), tuple(problems)
 
@@ -162,7 +163,7 @@ def gpus(text: str, *, source: str = "", first_line: int = 1) -> tuple[tuple[Gpu
         names = [re.sub(r" \[.*", "", cell) for cell in cells]
         if "pid" in names or "memory.total" in names:
             head = names
-        elif match := _TABLE_PROCESS.match(raw):
+        elif match := _TABLE_PROCESS.match(raw[:_LONGEST]):
             processes.append(
                 GpuProcess(gpu=match["gpu"], pid=int(match["pid"]), name=match["name"], used_gib=_mib(match["used"]), line_no=number, text=raw)
             )
@@ -176,10 +177,10 @@ def gpus(text: str, *, source: str = "", first_line: int = 1) -> tuple[tuple[Gpu
         elif head and len(cells) == len(head):
             row = dict(zip(head, cells, strict=True))
             if "pid" in row:
-                if row["pid"].isdigit():
+                if (pid := systemd.count(row["pid"])) is not None:
                     processes.append(
                         GpuProcess(
-                            pid=int(row["pid"]),
+                            pid=pid,
                             name=row.get("process_name", ""),
                             used_gib=_mib(row.get("used_gpu_memory", row.get("used_memory", ""))),
                             gpu=row.get("gpu_uuid", row.get("gpu_bus_id", "")),
@@ -187,10 +188,10 @@ def gpus(text: str, *, source: str = "", first_line: int = 1) -> tuple[tuple[Gpu
                             text=raw,
                         )
                     )
-            elif row.get("index", "").isdigit():
+            elif (number_of := systemd.count(row.get("index"))) is not None:
                 cards.append(
                     Gpu(
-                        index=int(row["index"]),
+                        index=number_of,
                         name=row.get("name", ""),
                         uuid=row.get("uuid", ""),
                         total_gib=_mib(row["memory.total"]),
@@ -202,12 +203,14 @@ def gpus(text: str, *, source: str = "", first_line: int = 1) -> tuple[tuple[Gpu
                         text=raw,
                     )
                 )
-        elif "NVIDIA-SMI has failed" in raw or "Unable to determine the device handle" in raw or "No devices were found" in raw:
+        elif len(problems) < systemd.MOST_PROBLEMS and (
+            "NVIDIA-SMI has failed" in raw or "Unable to determine the device handle" in raw or "No devices were found" in raw
+        ):
             problems.append(Problem(source=source, line=number, text=raw.strip()[:200]))
     return tuple(cards), tuple(processes), tuple(problems)
 
 
-_TABLE_PROCESS = re.compile(r"^\|\s+(?P<gpu>\d+)\s+\S+\s+\S+\s+(?P<pid>\d+)\s+\S+\s+(?P<name>\S.*?)\s+(?P<used>\d+MiB)\s*\|$")
+_TABLE_PROCESS = re.compile(r"^\|\s+(?P<gpu>\d+)\s+\S+\s+\S+\s+(?P<pid>\d{1,10})\s+\S+\s+(?P<name>\S.*?)\s+(?P<used>\d+MiB)\s*\|$")
 
 
 # the plain table tells a card in two rows: "|   0  NVIDIA H200      On  | 00000000:1B:00.0 Off |     0 |" and "| N/A  35C  P0  70W / 700W | 71234MiB / 81559MiB | …"
@@ -233,5 +236,5 @@ def _count(text: str) -> int | None:
 
 
 def _mib(text: str) -> float | None:
-    found = re.match(r"(\d+(?:\.\d+)?) ?(?:MiB)?$", text.strip())
+    found = re.match(r"(\d{1,15}(?:\.\d{1,15})?) ?(?:MiB)?$", text.strip())
     return float(found[1]) / 1024 if found else None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import accumulate
 from typing import Any
@@ -39,7 +40,7 @@ _DECODE = json.JSONDecoder().raw_decode
 class EntryBlock(Block):
     """Some entries; ``where`` has the entry of each key."""
 
-    __slots__ = ("_back", "_last", "_lines", "_odd", "_raw", "_stamped", "_start", "_starts", "_texts", "_unwrapper", "_where")
+    __slots__ = ("_back", "_last", "_lines", "_odd", "_raw", "_stamped", "_start", "_starts", "_texts", "_told", "_unwrapper", "_where")
 
     def __init__(
         self, raw: list[bytes], messages: list[list[bytes]], *, source: str, part: PartKind, line: int, start: int, data: bytes, unwrapper: Unwrapper, context: Context,
@@ -59,6 +60,7 @@ class EntryBlock(Block):
         self._stamped = dict(context.stamped)
         self._back = LookBack(_LOOK_BACK)
         self._last: tuple[int, dict[str, str], list[str]] | None = None
+        self._told: tuple[int, bytes] = (-1, b"")  # an entry and who wrote it: its message may have thousands of lines
         self._odd: set[int] = set()  # entries with a number that cannot be, and have been reported
 
     def frame(self, i: int) -> Frame:
@@ -85,15 +87,15 @@ class EntryBlock(Block):
 
     def raw(self, i: int) -> bytes:
         """The fields that tell who wrote the entry, then the line of its message; empty for an entry that must be read field by field."""
-        writer = self._writer(self._raw[self._where[i]])
+        number = self._where[i]
+        if self._told[0] != number:
+            self._told = number, self._writer(self._raw[number])
+        writer = self._told[1]
         return writer + self._texts[i] if writer else b""
 
     def _index(self, i: int) -> int:
         """Which line of its message key ``i`` is."""
-        first = i
-        while first and self._where[first - 1] == self._where[i]:
-            first -= 1
-        return i - first
+        return i - bisect_left(self._where, self._where[i])
 
     def _open(self, i: int) -> Opened:
         fields, lines = self._entry(self._where[i])

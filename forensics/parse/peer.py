@@ -11,19 +11,19 @@ from forensics.model import BenchRow
 from forensics.parse.wording import MAX_LINE
 
 _URL = re.compile(r"\b(?P<scheme>https?)://(?P<host>\[[0-9a-fA-F:]+\]|[\w.-]+)(?::(?P<port>\d{1,5}))?(?P<path>/[^\s'\"()<>,?}\]]*)?")
-_POOL = re.compile(r"\bhost='(?P<host>[^']+)', port=(?P<port>\d+)")
+_POOL = re.compile(r"\bhost='(?P<host>[^']+)', port=(?P<port>\d{1,5})\b")
 _WITH_URL = re.compile(r"with url: (?P<path>/[^\s?(]*)")
 _HOST_PORT = re.compile(
     r"(?:connect to host|connect to|Failed to connect to|Connecting to|dial tcp) \(?(?P<host>\[[0-9a-fA-F:]+\]|[\w.-]+?)(?: port |:)(?P<port>\d{1,5})\b"
 )
-_CALL = re.compile(r"Connect call failed \('(?P<host>[^']+)', (?P<port>\d+)")
+_CALL = re.compile(r"Connect call failed \('(?P<host>[^']+)', (?P<port>\d{1,5})\b")
 _BARE_PEER = re.compile(r"(?<![\w/.:@-])(?P<host>localhost|\d+\.\d+\.\d+\.\d+|[a-z][\w-]*):(?P<port>\d{2,5})(?P<path>/[^\s'\"?]*)?(?![\w:])")
 _ARGS = {
     "base_url": re.compile(r"\bbase_url='(?P<v>[^']+)'"),
     "host": re.compile(r"[(\s]host='(?P<v>[^']+)'"),
-    "port": re.compile(r"[(\s]port=(?P<v>\d+)"),
+    "port": re.compile(r"[(\s]port=(?P<v>\d{1,5})\b"),
     "path": re.compile(r"[(\s]endpoint='(?P<v>/[^']*)'"),
-    "prompts": re.compile(r"[(\s]num_prompts=(?P<v>\d+)"),
+    "prompts": re.compile(r"[(\s]num_prompts=(?P<v>\d{1,15})\b"),
 }
 ACCESS = re.compile(r"\"(?:GET|POST|PUT|HEAD|OPTIONS) (?P<path>\S+) HTTP/[\d.]+\" (?P<code>\d{3})\b")
 COMMAND = re.compile(r"^(?:\[?[\w.-]+@[\w.-]+[ :~][^$#]{0,80})?[$#] (?P<command>\S.*)$")
@@ -111,6 +111,7 @@ def config_line(text: str) -> bool:
 
 def command_tool(command: str) -> str:
     """``python3 -m pkg.bench --x`` is pkg.bench, ``/opt/x/bin/tool bench serve --y`` is tool bench serve, ``python3 bench.py`` is bench.py."""
+    command = command[:MAX_LINE]
     try:
         words = shlex.split(command)
     except ValueError:
@@ -125,7 +126,7 @@ def command_tool(command: str) -> str:
             return words[words.index("-m") + 1]
         return next((word.rpartition("/")[2] for word in words[1:] if not word.startswith("-")), name)
     for word in words[1:3]:
-        if not re.fullmatch(r"[a-z][a-z_]*", word):
+        if not re.fullmatch(r"[a-z][a-z_]{0,40}", word):
             break
         name += " " + word
     return name

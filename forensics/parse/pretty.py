@@ -19,6 +19,7 @@ from forensics.parse.sniff import Part
 from forensics.parse.unwrap import ServerPrefixes, Unwrapper
 
 _MAX_ENTRY = 4 << 20
+_LINE_COSTS = 40  # bytes of memory beside its text
 _MOST_PROBLEMS = 20
 _HEAD = re.compile(rb"[^\s\[]{1,16} \d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})? \S{1,16} \[(?P<cursor>[a-z]=[0-9a-f;=a-z]{1,200})\]\s*$")
 _TIME = re.compile(rb"(?:^|;)t=([0-9a-f]{1,16})(?:;|$)")
@@ -120,7 +121,7 @@ class _Reader:
                 yield from self._ended(begin, held)
                 begin, held, size = line, [line.text], 0
             elif held:
-                size += len(line.text)
+                size += len(line.text) + _LINE_COSTS
                 if size <= _MAX_ENTRY:
                     held.append(line.text)
                 if bare in (b"}", b"},"):
@@ -142,16 +143,17 @@ class _Reader:
         yield _Entry(json.dumps(kept, separators=(",", ":")).encode(), begin.number, begin.start)
 
     def _verbose(self, begin: _Line, cursor: bytes, lines: list[bytes]) -> Mapping[str, Any]:
-        fields: dict[bytes, bytes] = {}
+        told: dict[bytes, list[bytes]] = {}
         name = b""
         for line in lines:
             if found := _FIELD.match(line):
                 name = found["name"]
-                fields[name] = found["value"]
+                told[name] = [found["value"]]
             elif name and line.startswith(b" " * (len(name) + 5)):
-                fields[name] += b"\n" + line[len(name) + 5 :]
+                told[name].append(line[len(name) + 5 :])
             elif line.strip() and not line.startswith(b"-- "):
                 self._problem(begin, "a field of this entry was not understood")
+        fields = {name: b"\n".join(values) for name, values in told.items()}
         self.blobs += bool(_BLOB.match(fields.get(b"MESSAGE", b"")))
         if (at := _TIME.search(cursor)) is not None:
             fields[b"__REALTIME_TIMESTAMP"] = str(int(at[1], 16)).encode()

@@ -29,7 +29,7 @@ SHOW_SURE = re.compile(
 )
 UNIT_SECTION = re.compile(r"\[(?:Unit|Service|Install|Socket|Timer|Mount|Path|Slice|Scope|X-[\w-]+)\]\s*$")
 UNIT_LINE = re.compile(r"[A-Za-z][A-Za-z0-9-]{1,60}\s*=.*|[#;].*|\s*$")
-UNIT_PATH = re.compile(rf"# /\S*/{_UNIT}(?:\.d/\S+\.conf)?\s*$")
+UNIT_PATH = re.compile(rf"# /\S*/{_UNIT}(?:\.d/[^\s/]+\.conf)?\s*$")
 
 JSON_ENTRY = re.compile(r'\x1e?\{.*"(?:MESSAGE|__REALTIME_TIMESTAMP|__CURSOR)" ?:')
 PRETTY_FIELD = re.compile(r'\s{1,8}"(?:MESSAGE|__REALTIME_TIMESTAMP|__CURSOR|_BOOT_ID)" ?:')

@@ -19,6 +19,7 @@ from forensics.parse.unwrap import clean, journal_line, separator
 
 MAX_MIXED = 4 << 20
 _HEAD = 1 << 16
+_LONGEST_COMMAND = 1024  # characters of a command that are looked at for what it asks
 
 _KERNEL_COMMAND = re.compile(r"\bdmesg\b|\bjournalctl\b.* (?:-k\b|--dmesg\b)")
 _CLIENT_COMMAND = re.compile(r"\b(?:curl|wget|http|hey|wrk|ab|oha|locust|guidellm|genai-perf|aiperf|k6)\b|bench|client|health|load_?test|eval")
@@ -222,14 +223,17 @@ def _structured(texts: Sequence[str], at: int, stop: int, before: Sequence[_Run]
         ends = at + 1 == stop or not texts[at + 1].strip() or shape.kind_of(texts[at + 1]) is not None
         return _Run(kind, at, at + 1) if begins and ends else None
     if kind is PartKind.EMPTY:
-        return None if _within_a_log(texts, at, at + 1, before) else _Run(kind, at, at + 1)
+        return _Run(_OTHER if _within_a_log(texts, at, at + 1, before) else kind, at, at + 1)
     if kind is PartKind.STATUS:
         return _status(texts, at, stop)
     if kind is PartKind.UNIT_FILE:
         return _unit_file(texts, at, stop)
     if kind is PartKind.JOURNAL_TEXT or (kind is PartKind.KERNEL and journal_line(text)):
         run = _journal(texts, at, stop)
-        return None if _within_a_log(texts, at, run.stop, before) else run
+        if not _within_a_log(texts, at, run.stop, before):
+            return run
+        # as far as nothing parts it from that log: each of its lines would be looked at from there to its end again
+        return _Run(_OTHER, at, next((n for n in range(at, run.stop) if not texts[n].strip()), run.stop))
     return _alike(texts, at, stop, kind)
 
 
@@ -237,8 +241,8 @@ def _within_a_log(texts: Sequence[str], at: int, stop: int, before: Sequence[_Ru
     """A program may write lines that look like the journal's: a few of them, straight after lines of its log, are that log's."""
     if not before or before[-1].kind is not _OTHER or not texts[at - 1].strip() or shape.CLIENT_SURE.match(texts[at - 1]):
         return False
-    above = texts[before[-1].first : at]
-    return stop - at <= len(above) and (len(above) >= 5 or any(shape.LOGGED.match(t) for t in above))
+    above = at - before[-1].first
+    return stop - at <= above and (above >= 5 or any(shape.LOGGED.match(texts[n]) for n in range(before[-1].first, at)))
 
 
 def _status(texts: Sequence[str], at: int, stop: int) -> _Run | None:
@@ -263,6 +267,7 @@ def _status(texts: Sequence[str], at: int, stop: int) -> _Run | None:
 
 
 def _show(texts: Sequence[str], at: int, stop: int) -> _Run | None:
+    """The block that begins here; lines of that form which are none are a run without a shape, as a whole."""
     end = at
     while end < stop and (
         shape.SHOW_LINE.match(texts[end])
@@ -271,8 +276,8 @@ def _show(texts: Sequence[str], at: int, stop: int) -> _Run | None:
     ):
         end += 1
     sure = sum(1 for t in texts[at:end] if shape.SHOW_SURE.match(t))
-    alone = sure and not any(t.strip() for t in texts[end:stop])  # show -p Result
-    return _Run(PartKind.SHOW, at, end) if sure >= 2 or alone else None
+    alone = sure and not any(texts[n].strip() for n in range(end, stop))  # show -p Result
+    return _Run(PartKind.SHOW if sure >= 2 or alone else _OTHER, at, end)
 
 
 def _described(texts: Sequence[str], at: int, stop: int) -> _Run | None:
@@ -419,6 +424,7 @@ def _border(texts: Sequence[str], run: _Run) -> int | None:
 
 def _hint(command: str | None, name: str) -> PartKind | None:
     if command:
+        command = command[:_LONGEST_COMMAND]
         if _KERNEL_COMMAND.search(command):
             return PartKind.KERNEL
         if any(simple.tool == "journalctl" for simple in simples(command)):

@@ -5,6 +5,7 @@ Wordings of systemd 219 to 257. Values that a version does not print stay None; 
 
 from __future__ import annotations
 
+import math
 import re
 import shlex
 from collections.abc import Iterator, Mapping
@@ -44,6 +45,9 @@ _ON_JOURNAL = (
     ("denied", "not seeing messages from other users"),
 )
 ACTIVE_STATES = frozenset({"active", "reloading", "refreshing", "inactive", "failed", "activating", "deactivating", "maintenance"})
+_MAX_DIGITS = 20
+MOST_PROBLEMS = 50  # of one answer: what is of another kind altogether would have one a line
+MAX_COMMAND = 32 << 10  # of a command line that is taken apart with its quotes: shlex takes quadratic time for a word without end
 _EXEC_CODES = {"1": "exited", "2": "killed", "3": "dumped"}
 # of Linux: the machine that reads need not be the one that wrote
 SIGNALS = {
@@ -139,12 +143,12 @@ class _Status:
             reader = getattr(self, "_" + self.key.lower().replace(" ", "_").replace("-", "_"), None)
             if reader:
                 reader(found["value"] or "", number, line.strip(), problems)
-        elif self.key == "CGroup" and (child := _CHILD.match(line)) and int(child["pid"]) == self.values.get("main_pid"):
+        elif self.key == "CGroup" and (child := _CHILD.match(line)) and (pid := count(child["pid"])) and pid == self.values.get("main_pid"):
             self.values["argv"] = words(child["argv"])
 
     def done(self, problems: list[Problem]) -> UnitState:
         """The state read so far; without an Active line there is something wrong with the text."""
-        if "active" not in self.lines:
+        if "active" not in self.lines and len(problems) < MOST_PROBLEMS:
             problems.append(
                 Problem(
                     source=self.values["source"],
@@ -202,7 +206,7 @@ class _Status:
             return
         if found["exec"] == "ExecStart":
             self.values["argv"] = words(found["argv"])
-            self.values.setdefault("main_pid", int(found["pid"]))
+            self.values.setdefault("main_pid", count(found["pid"]))
             self._end(found["end"])
         elif "process" in self.lines:
             return
@@ -212,7 +216,7 @@ class _Status:
         found = _MAIN.match(value)
         if found is None:
             return
-        self.values["main_pid"] = int(found["pid"])
+        self.values["main_pid"] = count(found["pid"])
         if found["end"]:
             self._end(found["end"])
             self.lines["process"] = (number, line)
@@ -242,12 +246,12 @@ def _ending(text: str) -> dict[str, Any]:
         return {}
     code, number, name = found["code"], found["number"], found["name"]
     if code not in ("killed", "dumped"):
-        return {"main_code": code, "main_status": int(number) if number else None}
+        return {"main_code": code, "main_status": count(number)}
     if name and not number:
         number = str(_NUMBERS.get(name, "")) or None
     if number and not name:
-        name = SIGNALS.get(int(number))
-    return {"main_code": code, "main_status": int(number) if number else None, "signal": f"SIG{name}" if name else None}
+        name = SIGNALS.get(count(number) or 0)
+    return {"main_code": code, "main_status": count(number), "signal": f"SIG{name}" if name else None}
 
 
 # --------------------------------------------------------------------------- show
@@ -263,7 +267,7 @@ def show(text: str, *, source: str = "", first_line: int = 1, unit: str = "") ->
             key, equals, value = line.partition("=")
             if equals and key.isidentifier():
                 values.setdefault(key, (at, value))
-            elif key.strip() and not values:
+            elif key.strip() and not values and len(problems) < MOST_PROBLEMS:
                 problems.append(Problem(source=source, line=at, text="not a Key=value line: " + line[:80]))
         if values:
             states.append(_shown({key: value for key, (_, value) in values.items()}, {key: at for key, (at, _) in values.items()}, source, unit))
@@ -274,7 +278,7 @@ def _shown(values: Mapping[str, str], at: Mapping[str, int], source: str, unit: 
     active = values.get("ActiveState") or None
     start = values.get("ExecStart", "")
     code = _EXEC_CODES.get(values.get("ExecMainCode", ""))
-    number = _count(values.get("ExecMainStatus")) if code else None
+    number = count(values.get("ExecMainStatus")) if code else None
     named = SIGNALS.get(number) if code in ("killed", "dumped") and number is not None else None
     lines: Lines = {}
     for name, key in (
@@ -294,7 +298,8 @@ def _shown(values: Mapping[str, str], at: Mapping[str, int], source: str, unit: 
         lines["missing"] = lines["loaded"]
     if values.get("ConditionResult") == "no" and stamp(values.get("ConditionTimestamp", "")) is not None:
         lines["condition"] = (at["ConditionResult"], "ConditionResult=no")
-    argv = re.search(r"argv\[\]=(.*?) ; ", start)
+    _, there, argv = start.partition("argv[]=")
+    argv, ended, _ = argv.partition(" ; ")
     return UnitState(
         name=values.get("Id") or unit,
         load=values.get("LoadState") or None,
@@ -304,16 +309,16 @@ def _shown(values: Mapping[str, str], at: Mapping[str, int], source: str, unit: 
         main_code=code,
         main_status=number,
         signal=f"SIG{named}" if named else None,
-        main_pid=_count(values.get("MainPID")) or _count(values.get("ExecMainPID")) or None,
+        main_pid=count(values.get("MainPID")) or count(values.get("ExecMainPID")) or None,
         since=stamp(values.get(_SINCE.get(active or "", "StateChangeTimestamp"), "")),
         started_at=stamp(values.get("ExecMainStartTimestamp", "")),
         exited_at=stamp(values.get("ExecMainExitTimestamp", "")),
         duration_s=_duration(values),
-        restarts=_count(values.get("NRestarts")),
+        restarts=count(values.get("NRestarts")),
         memory_peak_gib=gib(values.get("MemoryPeak", "")),
         memory_max_gib=gib(values.get("MemoryMax", "")),
         memory_high_gib=gib(values.get("MemoryHigh", "")),
-        argv=words(argv[1]) if argv else (),
+        argv=words(argv) if there and ended else (),
         need_reload={"yes": True, "no": False}.get(values.get("NeedDaemonReload", "")),
         drop_ins=tuple(values.get("DropInPaths", "").split()),
         rivals=_others(values, "Conflicts", "ConflictedBy"),
@@ -344,7 +349,7 @@ _SINCE = {
 
 def _duration(values: Mapping[str, str]) -> float | None:
     """Active time as status counts it since 252: from active to no longer active, by the monotonic clock."""
-    begin, end = _count(values.get("ActiveEnterTimestampMonotonic")), _count(values.get("ActiveExitTimestampMonotonic"))
+    begin, end = count(values.get("ActiveEnterTimestampMonotonic")), count(values.get("ActiveExitTimestampMonotonic"))
     if begin and end and end > begin and values.get("ActiveState") in ("failed", "inactive"):
         return (end - begin) // 1000 / 1000
     return None
@@ -387,10 +392,7 @@ def stamp(text: str) -> float | None:
     """A time as systemctl prints it, with the weekday of any language, or ``@seconds``."""
     text = text.strip()
     if text.startswith("@"):
-        try:
-            return float(text[1:])
-        except ValueError:
-            return None
+        return parse_stamp(text)
     if not text or text in ("n/a", "0"):
         return None
     head, _, rest = text.partition(" ")
@@ -399,14 +401,17 @@ def stamp(text: str) -> float | None:
 
 def words(command: str) -> tuple[str, ...]:
     """The words of a command line that systemd printed: it drops quotes (until 252) or keeps them, so a quote that does not close is a letter."""
+    if "\\" in command or len(command) > MAX_COMMAND:
+        return tuple(command.split())
     try:
-        return tuple(shlex.split(command)) if "\\" not in command else tuple(command.split())
+        return tuple(shlex.split(command))
     except ValueError:
         return tuple(command.split())
 
 
-def _count(text: str | None) -> int | None:
-    return int(text) if text and text.isascii() and text.isdigit() else None
+def count(text: str | None) -> int | None:
+    """A number of at most 20 digits (64 bits) as systemd and the kernel write it; anything may stand in its place."""
+    return int(text) if text and len(text) <= _MAX_DIGITS and text.isascii() and text.isdigit() else None
 
 
 def gib(text: str) -> float | None:
@@ -414,7 +419,8 @@ def gib(text: str) -> float | None:
     found = _SIZE.fullmatch(text.strip())
     if found is None or text.strip() == "18446744073709551615":
         return None
-    return float(found["number"]) * 1024.0 ** (" BKMGTP".index(found["unit"] or "B") - 1) / 1024.0**3
+    number = float(found["number"]) * 1024.0 ** (" BKMGTP".index(found["unit"] or "B") - 1) / 1024.0**3
+    return number if math.isfinite(number) else None
 
 
 def _first(text: str) -> str:

@@ -13,6 +13,7 @@ from forensics.model import Frame, Problem, Record, Tail
 
 FIRST = 5
 LAST = 40
+MOST_BLOCKS = 8
 
 
 class Lines(Protocol):
@@ -67,9 +68,10 @@ class Ends:
                 break
             if block.keys[i].strip():
                 first.append(block.frame(i))
-        held = self._held.setdefault(source, deque())
-        held.append(block)
-        while sum(map(_full, held)) - _full(held[0]) >= self.keep:
+        held = self._held.setdefault(source, deque(maxlen=MOST_BLOCKS))
+        if any(key.strip() for key in block.keys):  # of blank lines, or of digits alone, there may be any number
+            held.append(block)
+        while held and sum(map(_full, held)) - _full(held[0]) >= self.keep:
             held.popleft()
         self._last = None
 

@@ -9,9 +9,10 @@ from dataclasses import fields, replace
 from typing import Any
 
 from forensics.model import PartKind, Problem, UnitState
-from forensics.parse.systemd import ACTIVE_STATES, ANSI, UNIT_NAME, Lines, Parsed, gib
+from forensics.parse.systemd import ACTIVE_STATES, ANSI, MAX_COMMAND, UNIT_NAME, Lines, Parsed, gib
 
 _LOAD_STATES = frozenset({"loaded", "not-found", "bad-setting", "error", "masked", "merged", "stub"})
+_HEADING = re.compile(rf"{UNIT_NAME}$")
 _FILE_STATES = frozenset(
     {
         "enabled",
@@ -40,9 +41,9 @@ def unit_file(text: str, *, source: str = "", first_line: int = 1, unit: str = "
     commands: list[tuple[int, str]] = []
     problems: list[Problem] = []
     for number, line in _logical(text, first_line):
-        if heading := re.match(rf"^# (?P<path>/\S*?(?P<unit>{UNIT_NAME}))$", line):
-            values.setdefault("fragment", heading["path"])
-            unit = unit or heading["unit"]
+        if line.startswith("# /") and _HEADING.match(name := line.rpartition("/")[2]) and " " not in line[2:]:
+            values.setdefault("fragment", line[2:])
+            unit = unit or name
             continue
         key, equals, value = line.partition("=")
         key, value = key.strip(), value.strip()
@@ -59,6 +60,8 @@ def unit_file(text: str, *, source: str = "", first_line: int = 1, unit: str = "
         number, command = commands[-1]
         lines["start"] = (number, "ExecStart=" + command)
         try:
+            if len(command) > MAX_COMMAND:
+                raise ValueError("too long to be taken apart with its quotes")
             values["argv"] = tuple(shlex.split(command.lstrip("-@+!:|"), posix=True))
         except ValueError:
             values["argv"] = tuple(command.lstrip("-@+!:|").split())

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from forensics.model import BenchRun, Cause, Coverage, EndKind, Evidence, Known, Origin, Role, UnitState
 from forensics.reason import around, hostknown
 from forensics.reason.acceptance import Acceptance, acceptance
+from forensics.reason.figures import figure, finite, whole
 from forensics.reason.manager import kind_of
 from forensics.reason.memory import Budget, budget
 from forensics.reason.place import Story, error_times, evidence, failed
@@ -60,10 +61,8 @@ class KnownFacts:
             return None, ()
         if text in ("True", "true", "False", "false"):
             return text.lower() == "true", ()
-        try:
-            return float(text), ()
-        except ValueError:
-            return text, ()
+        number = finite(text)
+        return (text if number is None else number), ()
 
 
 def known_facts(story: Story) -> KnownFacts:
@@ -177,8 +176,8 @@ def _port(story: Story) -> int | None:
     said = [p.seen.hit.captures["port"] for p in story.placed if p.life == story.issue.index and p.mark is not None and "port" in p.seen.hit.captures]
     told = story.issue.arguments.get("port")
     found = said[-1] if said else told
-    if found and found.isdigit():
-        return int(found)
+    if (port := whole(found)) is not None:
+        return port
     return story.profile.port if story.profile else None
 
 
@@ -293,7 +292,7 @@ def _kernel(known: KnownFacts, rest: str) -> Value:
     found = [s for s in known.story.signals if s.record is not None and s.record.origin is Origin.KERNEL]
     key = "xid" if rest == "xids" else "pid"
     chosen = [s for s in found if key in s.captures and (wanted[rest] is None or s.cause is wanted[rest])]
-    values = {int(s.captures[key]) for s in chosen if s.captures[key].isdigit()}
+    values = {number for s in chosen if (number := whole(s.captures[key])) is not None}
     read = known.story.facts.coverage.get("kernel") is Coverage.READ  # a kernel log without a line is one that cannot be seen, as in a container
     return (values if values or read else None), tuple(line for s in chosen for line in s.lines)[:3]
 
@@ -301,7 +300,7 @@ def _kernel(known: KnownFacts, rest: str) -> Value:
 def _accept(known: KnownFacts, rest: str) -> Value:
     if rest in ("intervals", "ones_share"):
         told = [s for s in known.story.of_issue(Role.CONTEXT) if "accept_len" in s.captures]
-        ones = [s for s in told if float(s.captures["accept_len"]) < NO_DRAFT]
+        ones = [s for s in told if (accepted := figure(s.captures["accept_len"])) is not None and accepted < NO_DRAFT]
         value = len(told) if rest == "intervals" else len(ones) / len(told) if told else None
         return value, tuple(s.lines[0] for s in ones[:2])
     found = known.accept

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from forensics import clock
 from forensics.model import EndBy, EndKind, Facts, MarkKind, Origin, PartKind, Phase, Record, Role, Run, Seen, ending
+from forensics.reason.figures import whole
 from forensics.reason.runs import run_at, runs_of
 from forensics.reason.startup import Startup
 from forensics.ruleset.schema import Mark, Rule, RuleSet
@@ -290,9 +291,8 @@ class Fold:
         elif mark.kind is MarkKind.SELF_KILL:
             draft.self_kill = True
         elif mark.kind is MarkKind.CHILD_EXIT:
-            code = captures.get("code", "")
-            if re.fullmatch(r"-?\d+", code):
-                draft.child_codes.append(int(code))
+            if (code := whole(captures.get("code"))) is not None:
+                draft.child_codes.append(code)
         elif mark.kind is MarkKind.FINISHED:
             draft.finished = True
         elif mark.kind is MarkKind.STOPPING:
@@ -305,8 +305,8 @@ class Fold:
             self._started(kind, record)
             return
         if kind is MarkKind.RESTART:
-            count = captures.get("counter", "")
-            self.restarts = int(count) if count.isdigit() else (self.restarts or 0) + 1
+            count = whole(captures.get("counter"))
+            self.restarts = count if count is not None else (self.restarts or 0) + 1
             return
         if kind is MarkKind.START_LIMIT:
             self.start_limit = True
@@ -317,11 +317,12 @@ class Fold:
                 return  # ExecStop and the like: the main process has said its own
             status = captures.get("status", "").partition("/")[0]
             draft.gone, draft.ended_at = True, record.at
+            number = whole(status)
             if "code" in captures:
                 draft.code = captures["code"]
-                draft.status = int(status) if status.isdigit() else _signal_number(captures.get("signal") or status)
-            elif status.isdigit():
-                draft.code, draft.status = ending(int(status))
+                draft.status = number if number is not None else _signal_number(captures.get("signal") or status)
+            elif number is not None:
+                draft.code, draft.status = ending(number)
         elif kind is MarkKind.FAILED:
             result = captures.get("result")
             if not (draft.result and result == "start-limit-hit"):  # the limit hides how the attempt before ended

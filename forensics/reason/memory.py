@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from forensics.model import Direction, Evidence
+from forensics.reason import figures
 from forensics.reason.lives import Placed
 from forensics.reason.place import Story, evidence
 from forensics.ruleset.schema import Figure
@@ -128,12 +129,13 @@ def _read(figure: Figure, hits: list[Placed], values: dict[str, float], lines: d
     lines[figure.fact] = evidence(placed.seen.record)
 
 
-_TRIED = re.compile(r"[Tt]ried to allocate ([\d.]+) (GiB|MiB|KiB|bytes)")
+_GIB = r"[0-9]{1,15}(?:\.[0-9]{1,15})?"
+_TRIED = re.compile(rf"[Tt]ried to allocate ({_GIB}) (GiB|MiB|KiB|bytes)")
 _CAPACITY = (
-    re.compile(r"total capacity of ([\d.]+) (GiB|MiB) of which ([\d.]+) (GiB|MiB|KiB|bytes) is free"),
-    re.compile(r"([\d.]+) (GiB|MiB) total capacity; [^;]{0,60};(?: [^;]{0,60};)? ([\d.]+) (GiB|MiB|KiB|bytes) free;"),  # PyTorch up to 2.0
+    re.compile(rf"total capacity of ({_GIB}) (GiB|MiB) of which ({_GIB}) (GiB|MiB|KiB|bytes) is free"),
+    re.compile(rf"({_GIB}) (GiB|MiB) total capacity; [^;]{{0,60}};(?: [^;]{{0,60}};)? ({_GIB}) (GiB|MiB|KiB|bytes) free;"),  # PyTorch up to 2.0
 )
-_OTHERS = re.compile(r"Process \d+ has ([\d.]+) (GiB|MiB) memory in use")
+_OTHERS = re.compile(rf"Process \d+ has ({_GIB}) (GiB|MiB) memory in use")
 _SCALE = {"GiB": 1.0, "MiB": 1 / 1024, "KiB": 1 / 1024**2, "bytes": 1 / 1024**3}
 
 
@@ -154,4 +156,4 @@ def _allocator(story: Story, values: dict[str, float], lines: dict[str, Evidence
 
 
 def _number(text: str | None) -> float | None:
-    return float(text) if text and re.fullmatch(r"-?\d+(\.\d+)?", text) else None
+    return figures.figure(text)

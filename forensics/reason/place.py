@@ -22,6 +22,7 @@ from forensics.model import (
     Signal,
     UnitState,
 )
+from forensics.reason.figures import whole
 from forensics.reason.lives import SIGNALS, Draft, Fold, Placed, cascaded, end_of, fold
 from forensics.reason.timeless import facts_without_times, life_without_times, placed_without_time
 from forensics.ruleset.schema import Profile, Rule, RuleSet
@@ -262,7 +263,7 @@ def _version(wordings: list[str]) -> str | None:
 
 
 def _key(version: str) -> tuple[int, ...]:
-    return tuple(int(n) for n in re.findall(r"\d+", version))
+    return tuple(int(n) for n in re.findall(r"\d{1,9}", version))
 
 
 def flag_arguments(argv: tuple[str, ...]) -> dict[str, str]:
@@ -323,8 +324,7 @@ def stayed(life: Life, lives: tuple[Life, ...]) -> bool:
 
 
 def _pid(placed: Placed) -> int | None:
-    pid = placed.seen.hit.captures.get("pid", "")
-    return int(pid) if pid.isdigit() else None
+    return whole(placed.seen.hit.captures.get("pid"))
 
 
 def evidence(record: Record, rule: str | None = None, role: Role | None = None) -> Evidence:
@@ -395,7 +395,8 @@ def _where(rule: Rule, placed: Placed, life: Life, *, systemd_heard: bool) -> bo
     def lookup(name: str) -> object | None:
         if name.startswith("hit."):
             value = captures.get(name[4:])
-            return int(value) if value is not None and re.fullmatch(r"-?\d+", value) else value
+            number = whole(value)
+            return value if number is None else number
         if name == "life.pids":
             return set(life.pids) or None
         facts = {

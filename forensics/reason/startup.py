@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from forensics.model import MarkKind, Phase, PhaseSpan, Progress, Record
+from forensics.reason.figures import whole
 from forensics.ruleset.schema import Mark
 
 LOADING = (
@@ -151,10 +152,10 @@ class Startup:
         # a bar is printed by one rank and without its prefix: it belongs to the phase that is under way, if there is one
         if current is None and overall in (None, Phase.LAUNCH, Phase.DISTRIBUTED_INIT) and overall is not mark.phase:
             self._begin(mark.phase, rank, record)
-        done, of = captures.get("done"), captures.get("of")
-        if done and of and done.isdigit() and of.isdigit() and int(of):
+        done, of = whole(captures.get("done")), whole(captures.get("of"))
+        if done is not None and of:
             self.progress_of = mark.phase
-            self.progress = Progress(done=int(done), of=int(of), what=mark.what or "", at=record.at)
+            self.progress = Progress(done=done, of=of, what=mark.what or "", at=record.at)
 
     def _serve(self, record: Record) -> None:
         overall = self.spans[self.latest].phase if self.latest is not None else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from forensics.model import Cause, EndKind, MarkKind, Origin, Role, Signal, Status
+from forensics.reason.figures import whole
 from forensics.reason.place import Story
 from forensics.reason.startup import LOADING, WARM_UP_REQUESTS
 
@@ -36,8 +37,7 @@ def _names_us(story: Story, signal: Signal) -> bool:
 def _kernel_pid(signal: Signal) -> int | None:
     if signal.record is None or signal.record.origin is not Origin.KERNEL:
         return None
-    pid = signal.captures.get("pid", "")
-    return int(pid) if pid.isdigit() else None
+    return whole(signal.captures.get("pid"))
 
 
 def foreign(story: Story, signal: Signal) -> bool:

@@ -76,8 +76,8 @@ class Index:
             self._hot.clear()
         inside = {word} if word in self._texts else set()
         loose = self._loose
-        for i in range(len(word) - 2):
-            for other in loose.get(word[i : i + 3], ()):
+        for three in {word[i : i + 3] for i in range(len(word) - 2)}:  # each once: a long word may be one of them again and again
+            for other in loose.get(three, ()):
                 if word.find(other) >= 0:
                     inside.add(other)
         known = tuple(inside)

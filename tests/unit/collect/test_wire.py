@@ -70,7 +70,7 @@ def test_a_code_in_the_answer_itself_is_content_of_nobody() -> None:
 def test_a_mark_without_a_line_end_does_not_hold_the_stream_up() -> None:
     got, events = read(MARK + b"begin a plain\nx" + MARK + b"y" * 300 + MARK + b"done 1\n", [])
     assert events == [Begin("a"), Done(1)]
-    assert got["a"] == b"x" + b"y" * 300
+    assert got["a"] == b"x" + MARK + b"y" * 300
 
 
 @pytest.mark.parametrize("times", ["- -", "nan nan", "5.00 4.00", "1 x"])
