@@ -96,7 +96,7 @@ def parse_exported(value: object) -> float | None:
         return int(digits) / unit if unit is not None else None
     if found := _KIBANA.fullmatch(value.strip()):
         word, day, full, rest = found.groups()
-        return parse_stamp(f"{full}-{_MONTHS.get(word, 0):02d}-{int(day):02d} {rest}")
+        return parse_stamp(f"{full}-{_MONTHS.get(word.lower(), 0):02d}-{int(day):02d} {rest}")
     return parse_stamp(value)
 
 

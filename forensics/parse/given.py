@@ -11,6 +11,8 @@ from forensics.parse import dress, shape, shipped
 _OF_CLIENT = re.compile(r"bench|client|health|eval|load")
 MOVED = "several entries stand on one line: it is entries that are counted, not lines"
 _HEAD = 1 << 14
+# a journal with fields wears no dress: its lengths count bytes, its indents are its own
+_FIELDS = re.compile(rb"(?m)^(?:__CURSOR=s=|__REALTIME_TIMESTAMP=\d|[^\n]{20,60} \[s=[0-9a-f]{32};i=[0-9a-f]{1,16};b=)")
 _DOCKER = b'{"log":"'
 
 
@@ -28,7 +30,7 @@ def _prepared(section: Section, problems: list[Problem]) -> Section:
         if export.moved:
             problems.append(Problem(source=section.name, text=MOVED))
         return replace(section, text=export.text, entries=None if export.kind is PartKind.JOURNAL_TEXT else export.kind)
-    if section.size() > dress.MAX_BYTES:
+    if section.size() > dress.MAX_BYTES or _FIELDS.search(section.head(_HEAD)):
         return section
     text = dress.undressed(section.head(dress.MAX_BYTES))
     return section if text is None else replace(section, text=text)

@@ -50,7 +50,7 @@ def test_a_command_that_was_typed_names_a_unit_or_none(line: str) -> None:
 @settings(max_examples=150, deadline=None)
 def test_only_the_journal_and_the_kernel_s_log_have_lines_of_systemd_and_of_the_kernel(line: str, kind: PartKind) -> None:
     opened = Unwrapper(kind, ServerPrefixes(PREFIXES), has_init=True).open(line)
-    if kind not in (PartKind.JOURNAL_TEXT, PartKind.STATUS, PartKind.KERNEL):
+    if kind not in (PartKind.JOURNAL_TEXT, PartKind.STATUS, PartKind.KERNEL, PartKind.CONTAINER, PartKind.POD, PartKind.EVENTS):
         assert opened.origin not in (Origin.SYSTEMD, Origin.KERNEL)
         assert not opened.trusted
     assert "\0" not in clean(line)

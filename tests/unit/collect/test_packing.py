@@ -190,7 +190,7 @@ def test_a_saved_answer_that_has_shrunk_is_cut_and_one_that_is_gone_was_not_coll
 def test_what_a_cut_off_bundle_lacks_was_not_collected_and_is_no_empty_answer(tmp_path: Path) -> None:
     api.collect_bundle(str(SAMPLES / "silent-crash"), tmp_path / "a.tar")
     data = (tmp_path / "a.tar").read_bytes()
-    (tmp_path / "cut.tar").write_bytes(data[: data.index(b"a/02-journal") + 512])
+    (tmp_path / "cut.tar").write_bytes(data[: data.index(b"bundle/02-journal") + 512])
     [found] = api.diagnose(str(tmp_path / "cut.tar"))
     assert (found.coverage["journal"], found.coverage["status"], found.coverage["bench"]) == (Coverage.NOT_COLLECTED, Coverage.GIVEN, Coverage.GIVEN)
     said = [w.text for w in found.warnings]

@@ -189,7 +189,7 @@ def test_twice_the_lines_take_twice_the_steps(family: Callable[[int], bytes], tm
             blocks, ends = parse.watch(iter(blocks_of(section)))
             for _ in blocks:
                 pass
-            parse.facts(SimpleNamespace(sections=(section,), problems=(), at=1.8e9, offset_s=None, pick=SimpleNamespace(unit=None, candidates=())), SimpleNamespace(hits=[], counts={}), tails=ends)  # type: ignore[arg-type]  # fmt: skip
+            parse.facts(SimpleNamespace(sections=(section,), problems=(), at=1.8e9, offset_s=None, host=None, target=SimpleNamespace(host=None), pick=SimpleNamespace(unit=None, candidates=())), SimpleNamespace(hits=[], counts={}), tails=ends)  # type: ignore[arg-type]  # fmt: skip
 
         return steps(once)
 

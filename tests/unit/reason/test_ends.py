@@ -79,20 +79,26 @@ def test_a_server_that_is_up_for_a_moment_in_a_loop_of_crashes_is_degraded_and_n
     assert (found.health, found.cause, found.end.status) == ("degraded", "cuda-fault", 1)
 
 
-BOOTS = "-1 0123456789abcdef0123456789abcdef Sun 2026-11-29 20:00:00 UTC—Sun 2026-11-29 20:17:41 UTC\n 0 fedcba9876543210fedcba9876543210 {} UTC—Sun 2026-11-29 20:40:00 UTC\n"
+BOOTS = "-1 0123456789abcdef0123456789abcdef Sun 2026-11-29 {} UTC\n 0 fedcba9876543210fedcba9876543210 {} UTC—Sun 2026-11-29 20:40:00 UTC\n"
 INACTIVE = "Id=sglang-restart-flapping.service\nLoadState=loaded\nActiveState=inactive\nSubState=dead\nResult=success\nExecMainPID=0\n"
 
 
 @pytest.mark.parametrize(
-    ("booted", "cause", "kind"), [("Sun 2026-11-29 20:18:30", "host-reboot", "reboot"), ("Sun 2026-11-29 20:00:00", "operator-stop", "stopped")],
+    ("before", "booted", "cause", "kind"),
+    [
+        ("20:00:00 UTC—Sun 2026-11-29 20:17:41", "Sun 2026-11-29 20:18:30", "host-reboot", "reboot"),
+        ("18:00:00 UTC—Sun 2026-11-29 19:59:00", "Sun 2026-11-29 20:00:00", "operator-stop", "stopped"),
+    ],
     ids=["booted-since", "the-same-boot"],
 )  # fmt: skip
-def test_a_log_that_just_ends_before_the_next_boot_is_the_machine_going_down_and_no_stop(tmp_path: Path, booted: str, cause: str, kind: str) -> None:
+def test_a_log_that_just_ends_before_the_next_boot_is_the_machine_going_down_and_no_stop(
+    tmp_path: Path, before: str, booted: str, cause: str, kind: str
+) -> None:
     """The journal of one unit has no mark of a boot after its last line: the list of boots has it."""
     lines = (DATA / "252-restart-flapping/journal.txt").read_text().splitlines(keepends=True)
     ready = max(n for n, line in enumerate(lines) if "fired up" in line)
     first = max(n for n, line in enumerate(lines) if "systemd[1]: Started" in line)
-    evidence = folder(tmp_path / "e", journal="".join(lines[first : ready + 1]), show=INACTIVE, boots=BOOTS.format(booted))
+    evidence = folder(tmp_path / "e", journal="".join(lines[first : ready + 1]), show=INACTIVE, boots=BOOTS.format(before, booted))
     found = diagnosed(evidence, unit="sglang-restart-flapping.service")
     assert (found.cause, found.end.kind) == (cause, kind)
 
