@@ -16,7 +16,7 @@ from tests.unit.collect.shell import Reader, Refused, Script
 UNIT = "sglang-x.service"
 READS_IN_SYSTEMCTL = frozenset({"show", "status", "cat", "is-active", "list-units", "list-unit-files"})
 JOURNAL_OPTIONS = re.compile(
-    r"-u|-n|-o|-r|-q|-b|-k|[0-9]+|export|cat|short-iso-precise|--help|--no-pager|--list-boots|--since=@?\d+|--output-fields=\S+|_PID=1|_TRANSPORT=kernel"
+    r"-u|-n|-o|-r|-q|-b|-k|[0-9]+|export|cat|short-iso-precise|--help|--no-pager|--list-boots|--since=@?\d+|--output-fields=\S+|_PID=1|_TRANSPORT=kernel|_COMM=systemd-journal|\+|\$b"
     r"|_SYSTEMD_INVOCATION_ID=\$i|\$u|\$f|\$after|" + re.escape(UNIT)
 )
 CURL = {"-q": 0, "-g": 0, "-s": 0, "-o": 1, "-m": 1, "--noproxy": 1, "-w": 1}
@@ -33,6 +33,7 @@ class Endpoint:
 def everything() -> Iterator[tuple[str, str]]:
     """Whatever is sent: the functions that go first, each round's frame, and the fragment of each question."""
     yield "the first line", script.first_line("0" * 32)
+    yield "the first line with all", script.first_line("0" * 32, pack=True, sudo=True)
     ends = (Endpoint("/v1/models"), Endpoint("/health"))
     rounds = {
         "overview": plan.overview(None),
@@ -68,7 +69,7 @@ def faults(text: str) -> list[str]:
 def may_redirect(operator: str, target: str) -> bool:
     if operator in ("<&", ">&"):
         return re.fullmatch(r"[0-9]|-", target) is not None
-    return target == "/dev/null" or (operator == "<" and target.startswith("/proc/"))
+    return target == "/dev/null" or (operator == "<" and (target.startswith("/proc/") or target == "$d/$n"))  # of a control group
 
 
 def judged(words: Sequence[str], read: Script) -> list[str]:
@@ -92,7 +93,8 @@ def judged(words: Sequence[str], read: Script) -> list[str]:
 def inner(name: str, rest: list[str]) -> list[str]:
     """Calls of the script's own functions: those that are given a script or a program to run."""
     if name == "dd_ask":
-        return [*faults(rest[-1]), *([] if {"head", "tail"} & set(rest) else [f"dd_ask cuts by {rest}"])]
+        cut, text, rights = rest[2], rest[5], rest[6:]
+        return [*faults(text), *([] if cut in ("head", "tail") else [f"dd_ask cuts by {cut}"]), *([] if rights in ([], ["su"]) else rights)]
     if name == "dd_run":
         return faults(rest[-1]) if not rest[-1].startswith("$") else []
     return []
@@ -110,9 +112,21 @@ def of_exec(rest: list[str], read: Script) -> list[str]:
 def of_sh(rest: list[str], read: Script) -> list[str]:
     if rest[:1] != ["-c"] or len(rest) != 2:
         return [f"sh {rest}"]
-    if re.fullmatch(r"(\$dd_trap; )?\$2", rest[1]):  # the argument that dd_ask was called with, looked at where it is
+    if re.fullmatch(r"\$dd_with(\$dd_trap; )?\$2", rest[1]):  # the argument that dd_ask was called with, looked at where it is
         return []
     return faults(rest[1])
+
+
+def of_eval(rest: list[str], read: Script) -> list[str]:
+    return [fault for value in read.values["dd_env"] for fault in faults(value)] if rest == ["$dd_env"] else [f"eval {rest}"]
+
+
+def of_as(rest: list[str], read: Script) -> list[str]:
+    """What may be run as root: the same, with the language set, or with functions that put sudo before a program."""
+    odd = [v for v in read.values["dd_sudo"] if v not in ("", "sudo -n")] + [v for v in read.values["dd_as"] if v not in ("", "$dd_sudo")]
+    odd += [v for v in read.values["dd_with"] if v not in ("", "$dd_some")]
+    functions = '$dd_some$dd_p() { sudo -n $dd_p "$@"; }; '
+    return [*odd, *(v for v in read.values["dd_some"] if v not in ("", "$dd_env\n", functions)), *judged(rest, read)]
 
 
 def of_trap(rest: list[str], read: Script) -> list[str]:
@@ -137,7 +151,7 @@ def of_journalctl(rest: list[str], read: Script) -> list[str]:
 
 
 def of_nvidia(rest: list[str], read: Script) -> list[str]:
-    return [f"nvidia-smi {w}" for w in rest if not re.fullmatch(r"--query-(?:gpu|compute-apps)=\S+|--format=\S+|-q", w)]
+    return [f"nvidia-smi {w}" for w in rest if not re.fullmatch(r"--query-(?:gpu|compute-apps)=\S+|--format=\S+|-q|--version", w)]
 
 
 def fetching(options: dict[str, int]) -> Callable[[list[str], Script], list[str]]:
@@ -182,6 +196,20 @@ def of_cat(rest: list[str], read: Script) -> list[str]:
     return [w for w in rest if not w.startswith("/proc/")]
 
 
+def of_awk(rest: list[str], read: Script) -> list[str]:
+    programs = read.values.get(rest[0][1:], []) if rest[0].startswith("$") and rest[0][1:].isalpha() else [rest[0]]
+    writes = [p for p in programs if re.search(r"system|getline|printf? *[^;}]*>|\| *\"", p)]
+    return [*writes, *([] if programs else rest[:1]), *(w for w in rest[1:] if w != "/proc/mounts")]
+
+
+def of_coredumpctl(rest: list[str], read: Script) -> list[str]:
+    verbs = [w for w in rest if not w.startswith("-") and "=" not in w]
+    return [
+        *(v for v in verbs if v not in ("list", "info")),
+        *(w for w in rest if w.startswith("-") and w not in ("--no-pager", "-r", "-1", "--version")),
+    ]
+
+
 def of_kill(rest: list[str], read: Script) -> list[str]:
     return [f"kill {w}" for w in rest if not OURS.fullmatch(w)]
 
@@ -190,15 +218,17 @@ ANY = re.compile(r"(?s).*")
 # what a shell does within itself, and programs that only print; each with the arguments that it may have
 ALLOWED: dict[str, re.Pattern[str] | Callable[[list[str], Script], list[str]]] = {
     "echo": ANY, "exit": ANY, "return": ANY, "[": ANY, "test": ANY, "read": ANY, "shift": ANY, "true": ANY, ":": ANY, "break": ANY, "continue": ANY, "printf": ANY, "wait": ANY,
-    "export": re.compile("(?:(?:LC_ALL|TZ|PATH|SYSTEMD_[A-Z]+) ?)+"), "unset": re.compile("(?:[A-Z_]+ ?)+"), "set": re.compile(r"-f|--.*"), "command": re.compile(r"-v \S+"),
-    "exec": of_exec, "trap": of_trap, "sh": of_sh, "timeout": of_timeout, "sudo": nested(1),
+    "export": re.compile("(?:(?:LC_ALL|TZ|PATH|DD_SUDO|SYSTEMD_[A-Z]+) ?)+"), "unset": re.compile("(?:[A-Z_]+ ?)+"), "set": re.compile(r"-f|--.*"), "command": re.compile(r"-v \S+"),
+    "eval": of_eval, "$dd_as": of_as, "$dd_p": re.compile("--version"), "exec": of_exec, "trap": of_trap, "sh": of_sh, "timeout": of_timeout, "sudo": nested(1),
     "systemctl": of_systemctl, "journalctl": of_journalctl, "nvidia-smi": of_nvidia, "curl": fetching(CURL), "wget": fetching(WGET), "python3": of_python,
     "sleep": re.compile(r"[0-9]+|\$1"), "kill": of_kill, "cat": of_cat,
-    "head": re.compile(r"-[cn] \S+"), "tail": re.compile(r"-[cn] \S+"), "grep": re.compile(r"-q \."), "sed": re.compile(r"-n s/\^INVOCATION_ID=//p"), "uniq": re.compile(""),
+    "head": re.compile(r"-[cn] \S+"), "tail": re.compile(r"-[cn] \S+(?: \$f| /var/log/[a-z./]+)?"), "grep": re.compile(r"-[qiEF]+ [^/]*(?: /proc/meminfo)?"), "sed": re.compile(r"-n s/\^INVOCATION_ID=//p"), "uniq": re.compile(""),
     "date": re.compile(r"\+[%a-zA-Z.]+"), "uname": re.compile("-[nr]"), "id": re.compile("-u|-Gn"),
+    "df": re.compile(r"-P[ki]l?(?: /| \$x| \$m)?"), "awk": of_awk, "ps": re.compile(r"-e?o \S+(?: --sort=-rss| -p \$\$)?"), "stat": re.compile(r"-c file=%Y %n -- \$f"),
+    "readlink": re.compile("/etc/localtime"), "chronyc": re.compile("-n tracking"), "cut": re.compile("-c [0-9-]+"), "tr": ANY, "coredumpctl": of_coredumpctl,
     "ss": re.compile("-ltnp?"), "netstat": re.compile("-ltnp"), "dmesg": re.compile("-T"),
     "$1": re.compile(r"-c \$2"),  # dd_cut: by head or tail, which its callers say
-    "gzip": re.compile(r"-[0-9c ]*"), "zstd": re.compile(r"-[0-9qc -]*"),
+    "gzip": re.compile(r"(?:-[0-9c] ?)+"), "zstd": re.compile(r"(?:-[0-9qc] ?)+"),
 }  # fmt: skip
 DEFINED = Reader(script.first_line("0")).whole().functions
 
@@ -279,7 +309,15 @@ def test_the_list_sees_every_command_of_the_script() -> None:
         "sh -c \"sh -c 'touch /x'\"",
         "trap 'touch /x' EXIT",
         "timeout -k 1 9 touch /x",
-        "dd_ask name 3 head 10 'systemctl reboot'",
+        "dd_ask name 3 head 10 plain 'systemctl reboot'",
+        "dd_ask name 3 head 10 plain 'systemctl reboot' su",
+        "dd_ask name 3 tee 10 plain 'true'",
+        "coredumpctl dump -o /tmp/core",
+        "awk 'BEGIN { system(\"touch /x\") }'",
+        "awk '{ print > \"/x\" }' /proc/mounts",
+        "w='{ print | \"sh\" }'; awk \"$w\"",
+        "stat -c %n /root/.ssh",
+        "df /net",
         "dd_run 5 'touch /x'",
         "dd_run 5 'exec cat /etc/shadow'",
         "x=`touch /x`",
