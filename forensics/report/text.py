@@ -325,7 +325,10 @@ def _candidates(d: Diagnosis, width: int) -> list[str]:
 
 def _gaps(d: Diagnosis, width: int) -> list[str]:
     own = _own(d)
-    rows = [(what, ", ".join(name for name, coverage in d.coverage.items() if coverage is kind)) for kind, what in _GAPS.items()]
+    instead = {"log": "journal", "journal": "log"}  # the service's own words: one place is enough
+    heard = {name for name in instead if d.coverage.get(name) not in (None, Coverage.DENIED, Coverage.NOT_COLLECTED, Coverage.EMPTY)}
+    gaps = {n: c for n, c in d.coverage.items() if not (c is Coverage.NOT_COLLECTED and instead.get(n) in heard)}
+    rows = [(what, ", ".join(name for name, coverage in gaps.items() if coverage is kind)) for kind, what in _GAPS.items()]
     if Coverage.GIVEN in d.coverage.values():
         rows.append(("time zone", cite.NO_ZONE))
     rows += [("not known", what) for what in (own.missing if own else ())]
