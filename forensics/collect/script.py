@@ -13,7 +13,8 @@ an argument, an environment or a file, so that no log can hold it and no quoting
 Each frame is preceded by a line end of its own, which is no part of the answer.
 
 Lanes run side by side without a file to keep their answers in: each is a stage of one pipeline, that gives its own answers first and then
-what the stages before it have given. The lane that gives most is last, and the one that may never end is first.
+what the stages before it have given. What a broken link must not cost (the unit's state) is last and so arrives first, the lane that gives most
+(the journal) is passed on by that one alone, and the one that may never end is first.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from forensics.collect.question import Question
 TIMED_OUT = 124  # of timeout(1), and of the stand-in below
 
 # Pipelines of one round, in the order of their stages.
-LANES = ("gpu", "probe", "disk", "kernel", "host", "unit", "journal")
+LANES = ("gpu", "probe", "disk", "kernel", "host", "journal", "unit")
 _NAME = re.compile(r"[a-z][a-z-]{0,40}")
 _LATE_S = 3  # what ends a command may itself take so long
 

@@ -196,7 +196,7 @@ class Host:
             "systemctl list-units --all --plain --no-legend | awk '{print $1, $2, $3, $4}' | grep -Ev '^(session-|user|run-user-|system-user)'; true"
         )
         processes = self.sh(
-            "ps -eo ppid=,comm=,args= | grep -Ev '(sshd|systemd --user|\\(sd-pam\\)|ps -eo|grep -Ev|bash -c| awk | sort )' | sort; true"
+            "ps -eo ppid=,comm=,args= | grep -Ev '(defunct|\\[grep\\]|sshd|systemd --user|\\(sd-pam\\)|ps -eo|grep -Ev|bash -c| awk | sort )' | sort; true"
         )
         run = self.sh("find /run /tmp /var/tmp /dev/shm -xdev -type f ! -path '/run/systemd/*' ! -path '/run/user/*' ! -path '/run/log/*' | sort")
         return {"files": "\n".join(f"{k} {v}" for k, v in files.items()), "units": units, "processes": processes, "run": run}

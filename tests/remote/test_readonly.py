@@ -26,7 +26,7 @@ CHANGES = re.compile(
 OPENS = re.compile(r"^open(?:at)?\(.*\bO_(?:WRONLY|RDWR|CREAT|TRUNC|APPEND)\b")
 PROGRAMS = frozenset({
     "sh", "bash", "dash", "timeout", "true", "cat", "head", "tail", "sleep", "date", "uname", "id", "grep", "sed", "uniq", "ss", "netstat", "dmesg", "systemctl", "journalctl", "nvidia-smi",
-    "curl", "wget", "python3", "gzip", "zstd", "pager",
+    "curl", "wget", "python3", "gzip", "zstd", "pager", "ps", "awk", "mawk", "gawk", "df", "stat", "readlink", "cut", "tr", "coredumpctl", "chronyc",
 })  # fmt: skip
 
 
