@@ -154,7 +154,7 @@ FAULTS: dict[str, Fault] = {
         causes=("restart-loop", "exit-code-death"), kind=("exit",), status=1, also=("restart-loop",),
     ),
     "restart-flapping": Fault(
-        die="traceback", after=0.5, load=0.5, service=FLAPS.format(3), section=FOR_EVER, settles=("active", "activating", "failed"), restarts=2,
+        die="traceback", after=0.5, load=0.5, service=FLAPS.format(3), section=FOR_EVER, settles=("active", "activating", "failed"), restarts=3,
         causes=("cuda-fault",), health=("failed", "starting", "degraded"), kind=("exit",), status=1, also=("restart-loop",),
     ),
     "restart-flapping-activating": Fault(
