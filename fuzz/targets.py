@@ -5,6 +5,7 @@ A target's name is its own in the command line and the folder of its findings. W
 
 from __future__ import annotations
 
+import gzip
 import importlib.util
 import json
 import os
@@ -19,13 +20,35 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import zstandard
+
 from forensics import api, clock, collect, parse, redact, ruleset, units
-from forensics.collect import answer, binary, bundle, order, wire
+from forensics.collect import answer, binary, bundle, order, packed, wire
 from forensics.collect.question import Question
 from forensics.collect.targets import parse_targets
 from forensics.errors import BundleError, ForensicsError, RuleError, TargetError, UsageError
 from forensics.model import Capture, Coverage, Origin, PartKind, Section, Target, TargetKind
-from forensics.parse import asked, bench, client, export, host, sniff, systemd, turned, unitstate
+from forensics.parse import (
+    asked,
+    bench,
+    client,
+    container,
+    dress,
+    endings,
+    export,
+    host,
+    machine,
+    packages,
+    pod,
+    processes,
+    prompt,
+    shipped,
+    sniff,
+    systemd,
+    turned,
+    unitnow,
+    unitstate,
+)
 from forensics.parse.unwrap import ServerPrefixes, Unwrapper, clean
 from forensics.ruleset import condition
 from fuzz import corpus
@@ -122,6 +145,57 @@ def commands(data: bytes) -> None:
         hold(unit is None or units.UNIT_NAME.fullmatch(unit), f"no unit name: {unit!r}")
         asked.is_filtered(line)
         systemd.words(line)
+
+
+def host_answers(data: bytes) -> None:
+    """All that a host says of itself: memory, disks, processes, packages, cores, boots, a unit's files."""
+    for read in (processes.processes, packages.packages, endings.boot_ends, endings.coredumps, machine.disks):
+        text_parser(read, data)
+    text = data.decode("utf-8", "replace")
+    last = 10 + len(text.split("\n"))
+    problems_in(machine.machine(text, machine.Said(), source="s", first_line=11), first=11, last=last, source="s")
+    problems_in(unitnow.unit_now(text, machine.Said(), source="s", first_line=11)[1], first=11, last=last, source="s")
+
+
+def containers(data: bytes) -> None:
+    """What engines and clusters say, as JSON and described."""
+    text = data.decode("utf-8", "replace")
+    for read in (container.inspect, pod.pod):
+        found = read(text, source="s", first_line=11)
+        problems_in(found.problems, first=11, last=10 + len(text.split("\n")), source="s")
+        hold(repr(read(text, source="s", first_line=11)) == repr(found), "not the same twice")
+    pod.described(text)
+
+
+def pasted(data: bytes) -> None:
+    """What is put in place of a paste or an export has as many lines, and is not undressed again for ever."""
+    bare = dress.undressed(data)
+    hold(bare is None or bare.count(b"\n") <= data.count(b"\n") + 1, "a paste with more lines than it had")
+    lines = data.decode("utf-8", "replace").split("\n")
+    for at in range(min(len(lines), 50)):
+        prompt.typed(lines, at)
+        prompt.command_in(lines[at])
+    if shipped.looks(data):
+        shipped.export_of(data)
+
+
+def unpacked(data: bytes) -> None:
+    """What is packed on its way: damage is damage, pieces are small, and it does not matter how it arrives."""
+    for encoding in ("gzip", "zstd"):
+
+        def fed(size: int, encoding: str = encoding) -> tuple[bytes, bool]:
+            out, unpack = b"", packed.unpacker(encoding)
+            try:
+                for at in range(0, len(data), size):
+                    for piece in unpack.feed(data[at : at + size]):
+                        hold(len(piece) <= 64 << 20, "a piece without measure")
+                        out += piece[:1024]
+            except packed.BrokenError:
+                return out, True
+            return out, False
+
+        fed(1 + len(data) // 3)
+        fed(max(1, len(data)))
 
 
 # --------------------------------------------------------------------------- files
@@ -428,6 +502,8 @@ _ANSWERS = b"".join(
 )  # fmt: skip
 JOURNAL = ("journal", ".export", "kernel")
 
+PACKED = (gzip.compress(b"journal\n" * 50), zstandard.compress(b"journal\n" * 50))
+
 TARGETS: tuple[FuzzTarget, ...] = (
     FuzzTarget(name="status", run=statuses, seeds=("status", "terminal", "show", "is-active")),
     FuzzTarget(name="show", run=partial(text_parser, systemd.show), seeds=("show", "status")),
@@ -440,6 +516,10 @@ TARGETS: tuple[FuzzTarget, ...] = (
     FuzzTarget(name="clock-answer", run=partial(text_parser, host.clock), seeds=("clock", "date"), max_len=4096, extra=(b"1778321718.123456789\nuptime_s=5\nhostname=h\n",)),
     FuzzTarget(name="boots", run=partial(text_parser, host.boots), seeds=("boots",)),
     FuzzTarget(name="gpus", run=partial(text_parser, host.gpus), seeds=("gpu", "smi")),
+    FuzzTarget(name="host", run=host_answers, seeds=("beside", "df", "meminfo", "core", "dpkg", "processes", "boot")),
+    FuzzTarget(name="containers", run=containers, seeds=("inspect", "pod", "describe")),
+    FuzzTarget(name="pastes", run=pasted, seeds=("terminal", "paste", "issue", "csv", "json")),
+    FuzzTarget(name="unpacked", run=unpacked, seeds=(), max_len=4096, extra=PACKED),
     FuzzTarget(name="bench", run=results, seeds=("bench", "health", "client", "eval")),
     FuzzTarget(name="client", run=partial(text_parser, client.read), seeds=("bench", "health", "client", "curl")),
     FuzzTarget(name="asked", run=commands, seeds=("terminal", "ssh"), max_len=4096),
