@@ -18,7 +18,17 @@ def full_name(asked: str) -> str:
     """The unit name with its suffix (``.service`` where none is given). Refuses what no unit can be called."""
     if not UNIT_NAME.fullmatch(asked) or asked.startswith(("-", ".")):
         raise UsageError(f"not a unit name: {asked!r}", hint="a name such as llm.service: letters, digits and : _ . \\ @ -")
-    return asked if asked.rpartition(".")[2] in SUFFIXES and "." in asked else f"{asked}.service"
+    stem, dot, suffix = asked.rpartition(".")
+    if dot and stem and suffix not in SUFFIXES and _is_misspelt(suffix):
+        return f"{stem}.service"
+    return asked if dot and suffix in SUFFIXES else f"{asked}.service"
+
+
+def _is_misspelt(suffix: str) -> bool:
+    """Whether it can be nothing but ``service``, with a slip or two."""
+    from rapidfuzz.distance import OSA
+
+    return suffix.isalpha() and len(suffix) > 4 and OSA.distance(suffix.lower(), "service", score_cutoff=2) <= 2
 
 
 def near(asked: str, names: Iterable[str]) -> tuple[str | None, int, tuple[str, ...]]:
@@ -60,6 +70,7 @@ def resolve(asked: str | None, names: Sequence[str], states: Mapping[str, UnitSt
     restarting = [n for n, s in services.items() if s.sub == "auto-restart"]
     starting = [n for n, s in services.items() if s.active == "activating" and s.sub != "auto-restart"]
     profiled = [n for n, s in services.items() if served(s)]
+    in_trouble = bool({*failed, *restarting, *starting} & set(profiled))
     for how, why, found in (
         ("failed", "it failed", failed),
         ("restarting", "it is restarting", restarting),
@@ -68,7 +79,8 @@ def resolve(asked: str | None, names: Sequence[str], states: Mapping[str, UnitSt
         # a server that this program knows beats an unrelated failed unit: who comes here comes for the server
         known = [n for n in found if n in profiled]
         groups.append((how, f"{why} and runs a known server", known))
-        groups.append((how, why, [] if profiled else found))
+        # with a server that is well beside it, both could be meant
+        groups.append((how, why, [] if in_trouble else [*found, *profiled] if found else []))
     groups.append(("profile", "its command line is that of a known server", profiled))
 
     def urgency(name: str) -> tuple[int, bool, float, str]:

@@ -74,8 +74,8 @@ def _prepared(session: Session, rules: RuleSet, unit: str | None) -> tuple[list[
     from forensics.collect import plan
 
     first, pick, states = api.overview(session, rules, unit=unit)
-    if pick.unit is None:
-        raise TargetError(pick.why or "there is no such unit", at=session.target.name, hint=_candidates(pick.candidates))
+    if pick.unit is None or pick.how == "missing":
+        raise TargetError(pick.why or f"there is no unit {pick.unit or ''}".rstrip(), at=session.target.name, hint=_candidates(pick.candidates))
     ports, endpoints = api.probes(rules, states.get(pick.unit))
     return first, pick, plan.unit(pick.unit, ports=ports, endpoints=endpoints)
 

@@ -56,7 +56,8 @@ class Progress(AbstractContextManager["Progress"]):
         text = harmless(text)
         if self._live:
             columns = shutil.get_terminal_size().columns
-            self._write(f"\r\x1b[K{text[: max(columns - 1, 1)]}")
+            room = max(columns - 1, 1)
+            self._write(f"\r\x1b[K{text if len(text) <= room else text[: room - 1] + '…'}")
             self._shown = True
         elif self._lines:
             self._write(f"{text}\n")

@@ -17,7 +17,7 @@ EPILOG = """\
 \b
 Exit codes:
   0  ready                             4  still starting when time was over
-  1  it failed, and why is said        5  it failed, cause unknown
+  1  it failed or was stopped          5  it failed, cause unknown
   3  could not look
 
 \b
@@ -51,6 +51,8 @@ def command(ctx: click.Context, host: str, unit: str | None, limit_s: float, sud
         with suppress(OSError):
             click.echo(f"ddforensics: gave up after {clock.span(limit_s)}", err=True)
     code = api.exit_code([found])
+    if code == 0 and found.health != "healthy":
+        code = 1  # stopped: nothing wrong, and nothing that could be waited for
     if found.health == "healthy":
         click.echo(screen.harmless(found.headline))
     else:

@@ -51,7 +51,7 @@ BOOTS = re.compile(r"IDX BOOT ID|\s*-?\d{1,4} [0-9a-f]{32} ")
 EVENTS = re.compile(r"(?:NAMESPACE\s+)?LAST SEEN\s+(?:COUNT\s+NAME\s+KIND\s+)?TYPE\s+REASON\s|(?:[a-z0-9][a-z0-9-]{0,62}\s{1,60})?(?:(?:\d{1,5}[smhd]){1,3}|<unknown>)\s(?:\(x\d{1,9} over \w{1,12}\))?\s*(?:Normal|Warning)\s{1,20}[A-Z]\w{1,60}\s"
                     r"|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z (?:Normal|Warning) [A-Z]\w{1,60} "
                     r"|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z| ?[+-]\d\d:?\d\d)(?: [A-Z+-]\w{1,5})? container [a-z][a-z_]{1,30}:? (?:\w{1,12} )?[0-9a-f]{12,64} [(]")  # fmt: skip
-DOCKER_LOG = re.compile(r'\{"log":"')
+DOCKER_LOG = re.compile(r'\{"log": ?"')
 DESCRIBED = re.compile(r"(?:Name|Namespace):\s+[a-z0-9]")
 DESCRIBED_LINE = re.compile(r"\s|[A-Z][A-Za-z -]{1,40}:|$")
 POD_YAML = re.compile(r"apiVersion: v1\s*$")

@@ -288,7 +288,7 @@ class Unwrapper:
         return last._replace(text="\r".join(one.text for one in taken))
 
     def _containers(self, text: str, stamp: str, ident: str, outer: bool) -> tuple[str, str, str, bool]:
-        if text.startswith('{"log":"'):
+        if text.startswith(('{"log":"', '{"log": "')):
             text, stamp = _docker_json(text, stamp)
         for _ in range(4):
             if (text[10:11] == "T" and (found := _RFC3339.match(text))) or (text[11:12] == "T" and (found := _CI_STAMP.match(text))):

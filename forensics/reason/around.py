@@ -18,7 +18,7 @@ NEAR_END_S = 30.0  # a core is written, then noted, and only then does systemd s
 OVERLAP_S = 5.0
 GOING_DOWN_S = 120.0  # systemd stops a unit within the 90 s it has for that, and the rest of the machine after it
 HELD_GIB = 0.5  # less than a context of its own takes
-FULL_GIB, FULL_SHARE, SMALL_GIB = 0.05, 0.005, 0.06
+FULL_GIB, FULL_SHARE, SMALL_GIB = 0.05, 0.005, 0.002
 LOOKED = (Coverage.READ, Coverage.GIVEN)
 
 

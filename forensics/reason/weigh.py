@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from forensics.model import Cause, EndKind, MarkKind, Origin, Role, Signal, Status
+from forensics.model import Cause, Coverage, EndKind, MarkKind, Origin, Role, Signal, Status
 from forensics.reason.figures import whole
 from forensics.reason.place import Story
 from forensics.reason.startup import LOADING, WARM_UP_REQUESTS
@@ -54,8 +54,13 @@ def foreign(story: Story, signal: Signal) -> bool:
     group = signal.captures.get("cgroup") or _group_of(story, pid)
     if group and story.unit:
         return story.unit not in group
-    if record.origin is not Origin.KERNEL or story.unit is None:
+    if record.origin is not Origin.KERNEL:
         return False
+    if story.unit is None:
+        # the machine's own log, asked for without a unit: about all that runs there, and none of it was meant
+        return story.facts.coverage.get("kernel") is Coverage.READ
+    if pid is not None and signal.at is None and life.end.signal not in (None, "SIGKILL", "SIGTERM"):
+        return True  # at no known time it killed a process that is not known to be ours, and ours died of another signal
     if signal.at is not None and life.ended_at is not None:
         after = signal.at - life.ended_at
         return after > NEAR_END_S or (pid is not None and bool(life.pids) and after < -NEAR_END_S)

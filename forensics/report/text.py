@@ -229,7 +229,7 @@ def _phases(d: Diagnosis, width: int, paint: Paint) -> list[str]:
 
 def _last_phase(d: Diagnosis) -> str:
     if d.died_at:
-        return "← died here"
+        return "← stopped here" if d.end.kind is EndKind.STOPPED else "← died here"
     return "← here now" if d.health is Health.STARTING else ""
 
 
