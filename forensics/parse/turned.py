@@ -27,6 +27,7 @@ _LOGGED = re.compile(
 )
 _INDENTED, _TRACEBACK = b"  File ", b"Traceback (most recent call last)"
 _REBOOT = b"-- Reboot --"
+_BOOTED = ("-- Boot ", "-- Reboot")
 
 TOO_LARGE = (
     "the newest line comes first (journalctl -r), and it is too large to be turned round: what came after what is not known; save it without -r"
@@ -164,7 +165,8 @@ def _records(lines: list[bytes]) -> list[bytes]:
             if text.startswith(("-- Journal begin", "-- Logs begin")):
                 head.append(line)
                 continue
-            line, above = above, line
+            if text.startswith(_BOOTED):
+                line, above = above, line
             records.append([line])
         elif journal_line(text) is not None or not records:
             records.append([line])

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from forensics.model import Frame
-from forensics.parse import turned
+from forensics.model import Frame, PartKind
+from forensics.parse import sniff, turned
 from tests.unit.parse.framing import DATA, blocks_of, frames_of, section_of, written
 
 FORMS = ("short", "short-iso", "short-full", "short-unix", "short-monotonic", "with-unit", "json")
@@ -49,6 +49,14 @@ def test_a_mark_between_two_boots_stays_between_them_and_names_the_later(tmp_pat
         text += "".join(f"May 0{day} 10:15:5{second} h python[7]: {day}{second}\n" for second in (2, 1))
     found = [frame.text for frame in frames_of(written(tmp_path, text))]
     assert found == ["71", "72", f"-- Boot {'b' * 32} --", "81", "82", "-- Reboot --", "91", "92"]
+
+
+def test_what_journalctl_says_of_an_answer_is_no_mark_of_a_boot(tmp_path: Path) -> None:
+    text = "May 09 10:15:20 h a: 3\n-- No entries --\nMay 09 10:15:19 h a: 2\nMay 09 10:15:18 h a: 1\n"
+    section = written(tmp_path, text)
+    part = sniff.Part(kind=PartKind.JOURNAL_TEXT)
+    lines = b"".join(piece.data for piece in turned.turned(section, part)).decode().splitlines()
+    assert sorted(lines) == sorted(text.splitlines())
 
 
 def test_over_new_year_it_is_newest_first_all_the_same(tmp_path: Path) -> None:
