@@ -38,7 +38,7 @@ Exit codes:
 
 
 @click.command(epilog=EPILOG)
-@click.argument("targets", nargs=-1, required=True, metavar="TARGET…")
+@click.argument("targets", nargs=-1, required=True, metavar="TARGET…", shell_complete=screen.files)
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), metavar="PATH",
     help="A folder, or a file: .tar.zst, .tar.gz, .tar.xz, .tar; - is standard output. Default: HOST-UNIT-TIME.tar.zst here.",
@@ -79,6 +79,7 @@ def command(
     from forensics import api
 
     if show_script:
+        screen.only_hosts(targets)
         click.echo(api.script_of(unit=unit, since=since, sudo=sudo), nl=False)
         return
     expect_no_missing_sample(targets)

@@ -59,7 +59,7 @@ Exit codes (several targets: the worst, in the order 3 5 1 4 0):
 
 
 @click.command(epilog=EPILOG)
-@click.argument("targets", nargs=-1, required=True, metavar="TARGET…")
+@click.argument("targets", nargs=-1, required=True, metavar="TARGET…", shell_complete=screen.files)
 @click.option("--unit", metavar="UNIT", help="The systemd unit. Without it, the one most worth a look; a mistyped name is resolved, and said.")
 @click.option("--since", metavar="TIME", help="How far back to look: -2h, '10 min ago', yesterday, 2026-05-09 10:00, @EPOCH.")
 @click.option(
@@ -108,6 +108,7 @@ def command(
     if show_script:
         from forensics.api import script_of
 
+        screen.only_hosts(targets)
         screen.write(script_of(unit=unit, since=since, sudo=sudo), output)
         return
     expect_no_missing_sample(targets)

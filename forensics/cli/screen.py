@@ -6,17 +6,18 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TextIO
 
 import click
+from click.shell_completion import CompletionItem
 
 from forensics import redact
 from forensics.cli.streams import let_go_of_stdout
-from forensics.errors import ForensicsError
+from forensics.errors import ForensicsError, UsageError
 
 _PIPED_WIDTH = 100  # for a ticket or a mail, where nobody can widen the window
 _MAX_WIDTH = 160  # longer lines are hard to read
@@ -106,6 +107,21 @@ def mask_of(redaction: str | None) -> Callable[[str], str]:
 def harmless(text: str) -> str:
     """Text that may hold what a host wrote, safe to print and without secrets."""
     return redact.secrets(redact.neutralise(text))
+
+
+def files(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """What a shell completes a target with."""
+    return [CompletionItem(incomplete, type="file")]
+
+
+def only_hosts(words: Sequence[str]) -> None:
+    """Raise UsageError where a target is none that gets a script."""
+    from forensics import collect
+    from forensics.model import TargetKind
+
+    for target in collect.parse_targets(words):
+        if target.kind not in (TargetKind.SSH, TargetKind.LOCAL):
+            raise UsageError("no script is run for it: files are read here, a container is asked through its own client", at=target.name)
 
 
 def write(text: str, file: Path | None) -> None:

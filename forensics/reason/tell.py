@@ -81,6 +81,10 @@ def warnings(story: Story, known: KnownFacts, pick: Pick, verdict: Verdict) -> t
     found = []
     if pick.how == "mistyped" and pick.asked and pick.unit:
         found.append(Warn(kind="mistyped-unit", asked=pick.asked, meant=pick.unit, text=pick.why or f"{pick.asked} does not exist, {pick.unit} does"))
+    failed_too = [n for n in pick.candidates if n != pick.unit and (s := story.facts.units.get(n)) is not None and s.active == "failed"]
+    if failed_too and pick.how in ("failed", "restarting", "starting", "profile"):
+        text = f"failed as well, and not looked at: {', '.join(failed_too[:6])}{' …' if len(failed_too) > 6 else ''} (--unit)"
+        found.append(Warn(kind="also-failed", text=text))
     found.extend(silence.warnings(story, pick))
     found.extend(beside.warnings(story, verdict))
     wrong = false_ready(story)
@@ -89,7 +93,10 @@ def warnings(story: Story, known: KnownFacts, pick: Pick, verdict: Verdict) -> t
     if verdict.cause is Cause.PORT_IN_USE and known.value("life.ready") is True:
         found.append(Warn(kind="false-ready", text="the ready line was printed although the port belongs to another process"))
     for problem in [p for p in story.facts.problems if p.source not in SIDE_EVIDENCE][:5]:
-        found.append(Warn(kind="unread", text=f"{problem.source}{f':{problem.line}' if problem.line else ''}: {problem.text}"))
+        turned = "it was read from its end" in problem.text
+        found.append(
+            Warn(kind="turned" if turned else "unread", text=f"{problem.source}{f':{problem.line}' if problem.line else ''}: {problem.text}")
+        )
     found.extend(Warn(kind="assumed-zone", text=text) for text in story.facts.assumed)
     if story.facts.other_hosts:
         others = ", ".join(f"{name} ({count} lines that matter)" for name, count in list(story.facts.other_hosts.items())[:5])

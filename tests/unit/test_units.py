@@ -95,3 +95,29 @@ def test_without_a_name_and_nothing_that_fits_none_is_taken_and_it_is_said() -> 
     pick = units.resolve(None, list(states), states)
     assert pick.unit is None
     assert "no unit failed" in pick.why
+
+
+def test_a_failed_unit_beside_a_healthy_server_is_not_passed_over() -> None:
+    states = {
+        "gateway.service": UnitState(name="gateway.service", load="loaded", active="failed"),
+        "llm.service": UnitState(name="llm.service", load="loaded", active="active", argv=("python3", "-m", "llmserver.launch")),
+    }
+    pick = units.resolve(None, list(states), states, [r"llmserver\.launch"])
+    assert (pick.unit, pick.candidates) == (None, ("gateway.service", "llm.service"))
+
+
+def test_a_known_server_in_trouble_comes_before_another_failed_unit_that_is_named() -> None:
+    states = {
+        "gateway.service": UnitState(name="gateway.service", load="loaded", active="failed"),
+        "llm.service": UnitState(name="llm.service", load="loaded", active="failed", argv=("python3", "-m", "llmserver.launch")),
+    }
+    pick = units.resolve(None, list(states), states, [r"llmserver\.launch"])
+    assert (pick.unit, pick.candidates) == ("llm.service", ("gateway.service",))
+
+
+@pytest.mark.parametrize(
+    ("asked", "meant"),
+    [("llm.servce", "llm.service"), ("llm.sevice", "llm.service"), ("llm.service", "llm.service"), ("llm", "llm.service"), ("llm.v2", "llm.v2.service"), ("llm.server", "llm.server.service"), ("llm.socket", "llm.socket")],
+)  # fmt: skip
+def test_a_suffix_with_a_slip_is_service(asked: str, meant: str) -> None:
+    assert units.full_name(asked) == meant
