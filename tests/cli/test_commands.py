@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 from forensics.cli import samples
 from forensics.cli.main import main
 from forensics.errors import ForensicsError
-from forensics.model import Diagnosis
+from forensics.model import Cause, Diagnosis, Health
 from tests.cli.test_main import DDFORENSICS, ROOT, Fake
 from tests.unit.report import example
 
@@ -207,6 +208,13 @@ def test_wait_for_what_died_gives_up_nothing(monkeypatch: pytest.MonkeyPatch, ca
     waited(monkeypatch, example.died(), took_s=2.0)
     assert main(["wait", "gpu01", "--limit", "8"]) == 1
     assert "gave up" not in capsys.readouterr().err
+
+
+def test_wait_for_what_was_stopped_is_no_success(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """A benchmark behind && would meet nobody."""
+    stopped = dataclasses.replace(example.died(), cause=Cause.OPERATOR_STOP, health=Health.STOPPED, status=None)
+    waited(monkeypatch, stopped, took_s=2.0)
+    assert main(["wait", "gpu01", "--limit", "8"]) == 1
 
 
 def test_a_copy_that_fails_is_an_error(tmp_path: Path) -> None:

@@ -193,6 +193,12 @@ def test_wait_says_why_a_server_will_not_become_ready(crashed: Host) -> None:
     assert "gpu-oom-init" in done.stdout
 
 
+def test_wait_does_not_wait_for_a_unit_that_does_not_exist(crashed: Host) -> None:
+    done = run("wait", crashed.name, "--unit", "nothing-like-it", "-F", str(crashed.config), "--limit", "60", limit_s=50)
+    assert done.returncode == 3
+    assert "there is no unit nothing-like-it.service" in done.stderr
+
+
 def test_wait_gives_up_while_it_still_starts(loading: Host) -> None:
     loading.sh(f"systemctl restart {RACE}")
     done = run("wait", loading.name, "--unit", RACE, "-F", str(loading.config), "--limit", "2")
