@@ -162,7 +162,7 @@ def facts(capture: Capture, scan: Scanned, *, tails: Ends | None = None, about: 
         kinds=got.kinds,
         coverage={kind: got.coverage.get(kind, Coverage.NOT_COLLECTED) for kind in (*KINDS, *got.coverage)},
         argv=_argv(capture, units),
-        about_host=host or None,
+        about_host=host or hosts.only(scan.hits, tails.frames() if tails else (), asked=[one.host for one in got.asked]),
         other_hosts=others,
         assumed=zones.said(found_zones),
         blobs=tails.blobs if tails else {},
@@ -466,6 +466,7 @@ def _latest(capture: Capture, got: _Gathered, frames: Iterable[Frame]) -> float 
         return told
     full = [at for frame in frames if (at := framing.record(frame).at) is not None]
     full += [at for _, state in got.states for at in (state.since, state.started_at, state.exited_at) if at is not None]
+    full += [at for boot in got.boots if (at := boot.last_at) is not None]
     full = full or [at for section, part in got.clients if (at := _client_latest(section, part)) is not None]
     return max(full or (s.path.stat().st_mtime for s in capture.sections if s.path.exists()), default=None)
 
