@@ -36,7 +36,7 @@ from forensics.model import (
     Tail,
     UnitState,
 )
-from forensics.parse import bench, container, hostfacts, hosts, machine, pod, sinceboot, sniff, systemd, unitstate, zones
+from forensics.parse import bench, container, endings, hostfacts, hosts, machine, pod, sinceboot, sniff, systemd, unitstate, zones
 from forensics.parse import frame as framing
 from forensics.parse import host as answers
 from forensics.parse.asked import asked_unit, chosen, empties, filters, simples, unit_of
@@ -141,6 +141,8 @@ def facts(capture: Capture, scan: Scanned, *, tails: Ends | None = None, about: 
     ends = tails.tails(record, (lambda frame: hosts.of_host(frame, host)) if host else None) if tails else {}
     for section, part in got.clients:
         _client(section, part, latest, got)
+    if not (seen or got.states or got.runs) and (told_by_core := endings.state_of(got.around.cores)) is not None:
+        got.states.append((PartKind.STATUS, told_by_core))
     spoken = _spoken_of(seen, ends)
     nameless = capture.pick.unit or next(iter(spoken), "")
     units = unitstate.merge([*((PartKind.UNITS, s) for s in _named_listed(got, capture)), *got.states], only=nameless)

@@ -63,12 +63,12 @@ def meant(
 
 
 def only(hits: Sequence[Hit], frames: Iterable[Frame], *, asked: Sequence[str | None] = ()) -> str | None:
-    """The one host that the lines name, as they write it; else the one at whose prompt was asked; None where there is none, or more than one."""
+    """The one host that the lines name, as they write it; else the one that was asked over ssh; None where there is none, or more than one."""
     written = Counter(frame.host for frame in (*(hit.frame for hit in hits), *frames) if name_of(frame))
     if written:
         return written.most_common(1)[0][0] if len({name_of_host(host) for host in written}) == 1 else None
-    prompts = {host for host in asked if host and name_of_host(host)}
-    return prompts.pop() if len(prompts) == 1 else None
+    over_ssh = {host for host in asked if host and name_of_host(host)}
+    return over_ssh.pop() if len(over_ssh) == 1 else None
 
 
 def of_host(frame: Frame, host: str) -> bool:
