@@ -107,3 +107,42 @@ def test_a_program_that_the_service_does_not_find_is_its_failure(tmp_path: Path)
 def test_messages_in_the_advice_of_a_person_are_no_evidence(tmp_path: Path) -> None:
     text = 'If you see `CUDA out of memory` try another flag. Also check that the port is not already in use ("Address already in use").\n'
     assert str(diagnosed(folder(tmp_path, paste=text)).cause) == "unknown"
+
+
+def test_lines_whose_stamps_lost_their_day_are_still_a_journal_and_the_gap_is_named(tmp_path: Path) -> None:
+    journal = (
+        "09:00:01 gpu7 systemd[1]: Started vLLM.\n09:00:30 gpu7 vllm[881]: OSError: [Errno 98] Address already in use\n"
+        "09:00:40 gpu7 systemd[1]: vllm.service: Main process exited, code=exited, status=1/FAILURE\n"
+        "09:00:40 gpu7 systemd[1]: vllm.service: Failed with result 'exit-code'.\n"
+    )
+    found = diagnosed(folder(tmp_path, paste=journal))
+    assert (str(found.cause), found.unit, found.host, str(found.end.kind)) == ("port-in-use", "vllm.service", "gpu7", "exit")
+    assert (found.died_at, found.died_after_s) == (None, None)
+    assert any("name no day" in w.text for w in found.warnings)
+
+
+def test_a_servers_own_clock_without_a_day_is_no_journal(tmp_path: Path) -> None:
+    log = "09:00:01 INFO loading the model\n09:00:30 ERROR OSError: [Errno 98] Address already in use\n"
+    found = diagnosed(folder(tmp_path, paste=log))
+    assert (str(found.cause), found.host) == ("port-in-use", None)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "$ docker inspect myapp --format '{{.State.OOMKilled}} {{.State.ExitCode}}'\ntrue 137\n",
+        "$ kubectl get pods\nNAME    READY   STATUS      RESTARTS      AGE\nvllm-0  0/1     OOMKilled   4 (57s ago)   2m40s\n",
+    ],
+    ids=["a template of docker inspect", "the list of pods"],
+)
+def test_a_short_answer_that_names_the_limit_is_enough(answer: str, tmp_path: Path) -> None:
+    assert str(diagnosed(folder(tmp_path, paste=answer)).cause) == "host-oom"
+
+
+def test_an_export_of_raw_lines_with_the_time_of_the_index_is_read(tmp_path: Path) -> None:
+    rows = (
+        '2025-06-01T10:00:01.000+00:00,gpu-a,vllm.log,"INFO 06-01 10:00:01 [api_server.py:1287] vLLM API server version 0.9.1"\n'
+        "2025-06-01T10:00:02.000+00:00,gpu-a,vllm.log,ERROR 06-01 10:00:02 [core.py:515] ValueError: No available memory for the cache blocks.\n"
+    )
+    found = diagnosed(folder(tmp_path, export="_time,host,source,_raw\n" + rows))
+    assert (str(found.cause), found.host) == ("gpu-oom-init", "gpu-a")
