@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+import signal
+from collections.abc import Sequence
 from typing import Any
 
-from forensics.model import BootEnd, Coredump, Problem
+from forensics.model import BootEnd, Coredump, Problem, UnitState
 from forensics.parse.systemd import stamp
 
 _BOOT = re.compile(r"^== boot (?P<index>-\d{1,3})$")
@@ -88,6 +90,19 @@ def coredumps(text: str, *, source: str = "", first_line: int = 1) -> tuple[tupl
                 held["library"] = name
                 held["lines"]["frame"] = (number, line.strip())
     return tuple(Coredump(**{**core, "frames": tuple(core["frames"])}) for core in cores.values()), ()
+
+
+def state_of(cores: Sequence[Coredump]) -> UnitState | None:
+    """How the unit of the newest core ended, for evidence that holds nothing else of it: a core is of a process that is dead."""
+    newest = max((core for core in cores if core.unit and core.signal), key=lambda core: core.at or 0.0, default=None)
+    if newest is None:
+        return None
+    number = getattr(signal, newest.signal, None)
+    return UnitState(
+        name=newest.unit, load="loaded", active="failed", sub="failed", result="core-dump", main_code="dumped", main_pid=newest.pid,
+        main_status=int(number) if number is not None else None, since=newest.at, exited_at=newest.at,
+        source=newest.source, lines={"main": newest.lines["signal"]} if "signal" in newest.lines else {},
+    )  # fmt: skip
 
 
 def _keyed(held: dict[str, Any], key: str, value: str, number: int, line: str) -> None:

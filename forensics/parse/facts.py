@@ -36,7 +36,7 @@ from forensics.model import (
     Tail,
     UnitState,
 )
-from forensics.parse import bench, container, hostfacts, hosts, machine, pod, sinceboot, sniff, systemd, unitstate, zones
+from forensics.parse import bench, container, endings, hostfacts, hosts, machine, pod, sinceboot, sniff, systemd, unitstate, zones
 from forensics.parse import frame as framing
 from forensics.parse import host as answers
 from forensics.parse.asked import asked_unit, chosen, empties, filters, simples, unit_of
@@ -141,6 +141,8 @@ def facts(capture: Capture, scan: Scanned, *, tails: Ends | None = None, about: 
     ends = tails.tails(record, (lambda frame: hosts.of_host(frame, host)) if host else None) if tails else {}
     for section, part in got.clients:
         _client(section, part, latest, got)
+    if not (seen or got.states or got.runs) and (told_by_core := endings.state_of(got.around.cores)) is not None:
+        got.states.append((PartKind.STATUS, told_by_core))
     spoken = _spoken_of(seen, ends)
     nameless = capture.pick.unit or next(iter(spoken), "")
     units = unitstate.merge([*((PartKind.UNITS, s) for s in _named_listed(got, capture)), *got.states], only=nameless)
@@ -162,7 +164,7 @@ def facts(capture: Capture, scan: Scanned, *, tails: Ends | None = None, about: 
         kinds=got.kinds,
         coverage={kind: got.coverage.get(kind, Coverage.NOT_COLLECTED) for kind in (*KINDS, *got.coverage)},
         argv=_argv(capture, units),
-        about_host=host or None,
+        about_host=host or hosts.only(scan.hits, tails.frames() if tails else (), asked=[one.host for one in got.asked]),
         other_hosts=others,
         assumed=zones.said(found_zones),
         blobs=tails.blobs if tails else {},
@@ -466,6 +468,7 @@ def _latest(capture: Capture, got: _Gathered, frames: Iterable[Frame]) -> float 
         return told
     full = [at for frame in frames if (at := framing.record(frame).at) is not None]
     full += [at for _, state in got.states for at in (state.since, state.started_at, state.exited_at) if at is not None]
+    full += [at for boot in got.boots if (at := boot.last_at) is not None]
     full = full or [at for section, part in got.clients if (at := _client_latest(section, part)) is not None]
     return max(full or (s.path.stat().st_mtime for s in capture.sections if s.path.exists()), default=None)
 

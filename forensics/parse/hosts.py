@@ -24,7 +24,12 @@ _TROUBLE, _ABOUT = 1_000, 1_000_000
 
 def name_of(frame: Frame) -> str:
     """The host that a collector wrote before a line, without its domain; empty where it wrote none, or no name."""
-    host = frame.host.lower()
+    return name_of_host(frame.host)
+
+
+def name_of_host(written: str) -> str:
+    """The same of a name alone."""
+    host = written.lower()
     if host.replace(".", "").isdigit() or ":" in host:
         return host  # an address has no domain
     host = host.partition(".")[0]
@@ -55,6 +60,15 @@ def meant(
     known = [short for name in asked if name and (short := name.lower().partition(".")[0]) in votes]
     chosen = known[0] if known else max(names, key=lambda name: (votes[name], name))
     return chosen, {name: lines[name] for name in sorted(names) if name != chosen}
+
+
+def only(hits: Sequence[Hit], frames: Iterable[Frame], *, asked: Sequence[str | None] = ()) -> str | None:
+    """The one host that the lines name, as they write it; else the one that was asked over ssh; None where there is none, or more than one."""
+    written = Counter(frame.host for frame in (*(hit.frame for hit in hits), *frames) if name_of(frame))
+    if written:
+        return written.most_common(1)[0][0] if len({name_of_host(host) for host in written}) == 1 else None
+    over_ssh = {host for host in asked if host and name_of_host(host)}
+    return over_ssh.pop() if len(over_ssh) == 1 else None
 
 
 def of_host(frame: Frame, host: str) -> bool:

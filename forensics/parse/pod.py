@@ -19,7 +19,7 @@ _DESCRIBED_TIME = re.compile(r"[A-Z][a-z]{2}, (?P<day>\d\d) (?P<month>[A-Z][a-z]
 _FIELD = re.compile(r"(?P<indent> *)(?P<key>[A-Z][A-Za-z ]{0,40}):(?:\s+(?P<value>\S.*))?\s*$")
 _HEAD = re.compile(r"  (?P<name>[a-z0-9][a-z0-9.-]{0,62}):\s*$")
 _CONTAINERS = {"Init Containers": "initContainerStatuses", "Containers": "containerStatuses"}
-_STATES = {"State": "state", "Last State": "lastState"}
+_STATES = {"State": "state", "Last State": "lastState", "Last Termination State": "lastState"}  # so called by kubectl before 1.4
 
 
 def is_pod(value: object) -> bool:

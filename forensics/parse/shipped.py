@@ -26,6 +26,7 @@ _TIMES = (
     "timestamp",
     "__REALTIME_TIMESTAMP",
     "_SOURCE_REALTIME_TIMESTAMP",
+    "_time",
     "ts",
     "time",
     "Time",

@@ -43,12 +43,16 @@ def unread(frames: Iterable[Frame]) -> list[Problem]:
         if frame.stamp and clock.since_boot(frame.stamp) is None:
             stamps.setdefault(frame.source, []).append(frame)
     return [
-        Problem(
-            source=source, line=told[0].line_no, text=f"times like {told[0].stamp!r} are not understood; another language? save it under LC_ALL=C"
-        )
+        Problem(source=source, line=told[0].line_no, text=_why_unread(told[0].stamp))
         for source, told in stamps.items()
         if not any(clock.parse_stamp(frame.stamp, year=2000) is not None for frame in told)
     ]
+
+
+def _why_unread(stamp: str) -> str:
+    if stamp[:2].isdigit() and stamp[2:3] == ":":
+        return f"times like {stamp!r} name no day, so nothing is said of when and how long; save it with journalctl -o short-iso"
+    return f"times like {stamp!r} are not understood; another language? save it under LC_ALL=C"
 
 
 def _start(lines: list[tuple[int, float, float | None]]) -> float | None:

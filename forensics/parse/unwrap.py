@@ -22,11 +22,13 @@ _RSYSLOG_ESCAPE = re.compile(r"#033\[[0-9;]*[A-Za-z]")
 _SHORT = r"(?:[^\W\d_]{3,6}\.?|\d{1,2}[月월]) +\d{1,2} \d\d:\d\d:\d\d(?:\.\d{1,6})?"
 _ISO = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d{1,6})?[+-]\d\d:?\d\d"
 _FULL = r"[^\W\d_]{2,4}\.? \d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})? [A-Za-z0-9+:-]{1,8}"
+# a stamp that lost its day on the way (journalctl -o short, cut): only before a host and an identifier with its pid
+_CLOCK = r"\d\d:\d\d:\d\d(?:\.\d{1,6})?(?= [\w.-]{1,128} [\w./@()+-]{1,64}\[\d{1,10}\]: )"
 _UNIX = r"\d{9,10}\.\d{6}"
 _MONOTONIC = r"\[ *\d{1,9}\.\d{6}(?: (?:< *\d{1,9}\.\d{6} >| +))?\]"  # short-delta has the time since the line above as well
 # journalctl --no-hostname leaves the host out: what follows then is the identifier with its pid, or the kernel
 _HOST = r"(?:(?!kernel: )([\w.:-]+) (?=\S)|(?=[\w./@()+-]{1,64}\[\d{1,10}\]: |kernel: ))"
-_JOURNAL = re.compile(rf"(?:<\d{{1,3}}>)?({_ISO}|{_SHORT}|{_FULL}|{_UNIX}|{_MONOTONIC}) {_HOST}")
+_JOURNAL = re.compile(rf"(?:<\d{{1,3}}>)?({_ISO}|{_SHORT}|{_CLOCK}|{_FULL}|{_UNIX}|{_MONOTONIC}) {_HOST}")
 _MAX_HEAD = 160
 _PIECES = 8  # of either end of a line with carriage returns
 _MAX_PID = 10  # digits

@@ -27,7 +27,9 @@ from forensics.reason.lives import SIGNALS, Draft, Fold, Placed, cascaded, end_o
 from forensics.reason.timeless import facts_without_times, life_without_times, placed_without_time
 from forensics.ruleset.schema import Profile, Rule, RuleSet
 
+GAVE_UP = ("start-limit-hit", "start-limit")  # how systemd says that it will not start a unit again
 STAYED_S = 60.0
+LAST_WORDS_S = 30.0  # between the last line of a service that is in use and the end of its boot
 SHORT_S = 300.0
 KEPT_TEXT = 2000  # characters of a cited line
 
@@ -195,6 +197,8 @@ def _went_down(draft: Draft, following: Draft | None, state: UnitState | None, f
         over = following.started_at is not None and following.started_at >= min(later) - 1
     else:
         over = state is not None and (state.started_at is None or state.started_at < min(later)) and state.active in ("inactive", "failed")
+        # nobody said how the unit is now: still, what spoke until the boot ended did not outlive it
+        over = over or (state is None and seen is not None and boot.last_at is not None and boot.last_at - seen <= LAST_WORDS_S)
     if over and not draft.stop_asked:
         draft.rebooted, draft.ended_at = True, boot.last_at
 

@@ -7,7 +7,7 @@ from forensics.model import Cause, EndKind, Health, Pick, Warn
 from forensics.reason import beside, silence
 from forensics.reason.client import false_ready
 from forensics.reason.known import KnownFacts
-from forensics.reason.place import Story, failed, stayed
+from forensics.reason.place import GAVE_UP, Story, failed, stayed
 from forensics.reason.verdict import Verdict
 
 # what is not readable of these stands under the gaps; the journal's own trouble is a warning
@@ -33,7 +33,8 @@ def health(story: Story, verdict: Verdict) -> Health:
     last, state = story.lives[-1], story.state
     if state is not None and state.load == "not-found":
         return Health.UNKNOWN
-    if state is not None and state.sub == "auto-restart":
+    refused = not last.alive and last.end.result in GAVE_UP and not (state is not None and state.active == "inactive")
+    if refused or (state is not None and state.sub == "auto-restart"):
         return Health.FAILED
     if last.alive:
         if state is not None and state.health == "unhealthy":

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from forensics.model import Cause, EndBy, EndKind, Evidence, Origin, Role, Signal, Status
 from forensics.reason.known import KnownFacts
-from forensics.reason.place import Story, failed
+from forensics.reason.place import GAVE_UP, Story, failed
 from forensics.reason.weigh import HARMLESS, ORDER, fatal, firm, foreign, ranked, survived
 from forensics.ruleset.schema import Rule
 
@@ -71,11 +71,7 @@ def decide(story: Story, signals: Sequence[Signal]) -> Verdict:
     stands = story.issue.alive is True or (story.issue.ready and story.issue.end.kind is EndKind.NONE)
     stopped = story.issue.end.kind is EndKind.STOPPED or (story.issue.stop_asked and story.issue.alive is not True)
     if stopped and not _before_stop(certain, story):
-        down = [s for s in certain if s.cause is Cause.HOST_REBOOT]
-        if down:  # the machine was going down, and took it along
-            return _verdict(story, down, "root")
-        stop = [s for s in mine if s.cause is Cause.OPERATOR_STOP]
-        return _verdict(story, stop, "root") if stop else Verdict(cause=Cause.OPERATOR_STOP, status=Status.SUPPORTED, by="root")
+        return _stopped(story, mine, certain)
     roots = [s for s in roots if s.cause is not Cause.OPERATOR_STOP or not failed(story.issue)]
     if certain:
         return _verdict(story, certain, "root")
@@ -109,6 +105,18 @@ def decide(story: Story, signals: Sequence[Signal]) -> Verdict:
         told = any(s.record.origin is Origin.SYSTEMD for s in story.facts.seen)
         return Verdict(cause=Cause.OPERATOR_STOP, status=Status.SUPPORTED if told else Status.POSSIBLE, by="health")
     return Verdict(cause=Cause.UNKNOWN, status=None, by="unknown")
+
+
+def _stopped(story: Story, mine: Sequence[Signal], certain: Sequence[Signal]) -> Verdict:
+    """Somebody asked for the end, unless what came with it says more."""
+    down = [s for s in certain if s.cause is Cause.HOST_REBOOT]
+    if down:  # the machine was going down, and took it along
+        return _verdict(story, down, "root")
+    loop = [s for s in mine if s.cause is Cause.RESTART_LOOP] if story.issue.end.result in GAVE_UP else []
+    if loop:  # the stop was the first half of a restart: systemd refused the other half, and the unit is down for that
+        return _verdict(story, loop, "mechanism")
+    stop = [s for s in mine if s.cause is Cause.OPERATOR_STOP]
+    return _verdict(story, stop, "root") if stop else Verdict(cause=Cause.OPERATOR_STOP, status=Status.SUPPORTED, by="root")
 
 
 def _can_explain(story: Story, signal: Signal) -> bool:

@@ -316,3 +316,11 @@ def test_a_pasted_terminal_may_hold_several_of_them(tmp_path: Path) -> None:
         f"$ docker inspect exit1\n{inspected_text}$ docker logs -t exit1\n{log}$ kubectl describe pod x\n{(DATA / 'k8s-describe' / 'describe.txt').read_text()}"
     )
     assert kinds(path) == [PartKind.CONTAINER, PartKind.SERVER, PartKind.POD]
+
+
+def test_the_state_before_is_read_under_its_old_name_too() -> None:
+    text = (DATA / "k8s-describe" / "describe.txt").read_text()
+    assert "    Last State:" in text
+    old = pod(text.replace("    Last State:", "    Last Termination State:"), source="describe")
+    assert old.states == pod(text, source="describe").states
+    assert old.runs == pod(text, source="describe").runs

@@ -57,7 +57,7 @@ def test_the_host_behind_the_ssh_of_a_paste_is_the_one_that_is_meant(tmp_path: P
 def test_one_machine_may_have_two_names(name: str, tmp_path: Path) -> None:
     journal = DEAD.replace(" gpu01 systemd[1]: Started", f" {name} systemd[1]: Started")
     found = diagnosed(folder(tmp_path, journal=journal))
-    assert found.host is None
+    assert found.host == "gpu01"  # as most of its lines write it
     assert not [w for w in found.warnings if w.kind == "other-hosts"]
     assert found.died_after_s == 33.0
 
@@ -68,3 +68,17 @@ def test_without_two_names_there_is_nothing_to_choose() -> None:
     assert hosts.of_host(frame._replace(host=""), "gpu02")
     assert not hosts.of_host(frame, "gpu02")
     assert hosts.name_of(frame._replace(host="10.0.0.7")) == "10.0.0.7"
+
+
+def test_the_one_host_of_a_paste_is_named_as_its_lines_write_it(tmp_path: Path) -> None:
+    found = diagnosed(folder(tmp_path, paste=DEAD.replace(" gpu01 ", " GPU01.example.com ")))
+    assert (found.host, found.died_after_s) == ("GPU01.example.com", 33.0)
+
+
+def test_without_a_host_in_the_lines_the_ssh_of_a_paste_names_it(tmp_path: Path) -> None:
+    paste = "$ ssh root@gpu07 systemctl is-active llm.service\nfailed\n"
+    assert diagnosed(folder(tmp_path, paste=paste)).host == "gpu07"
+
+
+def test_lines_of_no_host_name_none(tmp_path: Path) -> None:
+    assert diagnosed(folder(tmp_path, log="RuntimeError: Not enough memory. Please try to increase --mem-fraction-static.\n")).host is None

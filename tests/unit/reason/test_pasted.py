@@ -1,0 +1,133 @@
+"""What people paste from a terminal or an issue: whose words they are, and what the answers beside each other say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.unit.reason.telling import diagnosed, folder
+
+LIMIT = """\
+-- Journal begins at Tue 2023-12-05 07:31:03 CET. --
+Jan 26 16:10:47 kitchen systemd[1]: Started Wyoming Satellite.
+Jan 26 16:10:48 kitchen run[1882]: INFO:root:Ready
+Jan 26 16:10:48 kitchen systemd[1]: Stopping Wyoming Satellite...
+Jan 26 16:10:48 kitchen systemd[1]: wyoming-satellite.service: Succeeded.
+Jan 26 16:10:48 kitchen systemd[1]: Stopped Wyoming Satellite.
+"""
+REFUSED = """\
+Jan 26 16:10:48 kitchen systemd[1]: wyoming-satellite.service: Start request repeated too quickly.
+Jan 26 16:10:48 kitchen systemd[1]: wyoming-satellite.service: Failed with result 'start-limit-hit'.
+Jan 26 16:10:48 kitchen systemd[1]: Failed to start Wyoming Satellite.
+"""
+BOOTS = """\
+root@g3:~# journalctl --list-boots
+ -1 0a1b2c3d4e5f60718293a4b5c6d7e8f9 Mon 2025-06-09 08:00:00 UTC\u2014Tue 2025-06-10 02:13:07 UTC
+  0 1a1b2c3d4e5f60718293a4b5c6d7e8f9 Tue 2025-06-10 02:15:40 UTC\u2014Tue 2025-06-10 09:01:00 UTC
+root@g3:~# journalctl -b -1 -u vllm -n 2 --no-pager
+"""
+SERVED = """\
+Jun 10 {time}:01 g3 vllm[1201]: INFO:     10.0.0.5:41468 - "POST /v1/chat/completions HTTP/1.1" 200 OK
+Jun 10 {time}:06 g3 vllm[1201]: INFO:     10.0.0.5:41470 - "POST /v1/chat/completions HTTP/1.1" 200 OK
+"""
+CORE = """\
+           PID: 755 (systemd)
+           UID: 1002 (someone)
+        Signal: 11 (SEGV)
+     Timestamp: Sun 2020-11-29 11:19:59 CET (33min ago)
+  Command Line: /usr/lib/systemd/systemd --user
+    Executable: /usr/lib/systemd/systemd
+          Unit: user@1002.service
+       Message: Process 755 (systemd) of user 1002 dumped core.
+"""
+
+
+def test_a_stop_is_a_stop(tmp_path: Path) -> None:
+    found = diagnosed(folder(tmp_path, journal=LIMIT))
+    assert (str(found.cause), str(found.health)) == ("operator-stop", "stopped")
+
+
+def test_a_stop_whose_start_systemd_refused_is_a_failed_unit(tmp_path: Path) -> None:
+    found = diagnosed(folder(tmp_path, journal=LIMIT + REFUSED))
+    assert (str(found.cause), str(found.health)) == ("restart-loop", "failed")
+
+
+def test_what_spoke_until_its_boot_ended_went_down_with_it(tmp_path: Path) -> None:
+    found = diagnosed(folder(tmp_path, paste=BOOTS + SERVED.format(time="02:13")))
+    assert str(found.cause) == "host-reboot"
+    assert found.died_at is not None
+    assert found.died_at == 1749521587.0  # 2025, as the list of boots says, and its last entry
+
+
+def test_what_was_last_heard_an_hour_before_its_boot_ended_may_have_ended_by_itself(tmp_path: Path) -> None:
+    found = diagnosed(folder(tmp_path, paste=BOOTS + SERVED.format(time="01:13")))
+    assert str(found.cause) != "host-reboot"
+
+
+def test_a_core_alone_says_which_unit_died_of_which_signal(tmp_path: Path) -> None:
+    found = diagnosed(folder(tmp_path, paste="$ coredumpctl info 755\n" + CORE))
+    assert (found.unit, str(found.cause), str(found.end.kind), found.end.signal) == ("user@1002.service", "signal-death", "signal", "SIGSEGV")
+
+
+def test_a_core_does_not_speak_against_a_unit_whose_state_is_known(tmp_path: Path) -> None:
+    running = "$ systemctl is-active user@1002.service\nactive\n"
+    assert str(diagnosed(folder(tmp_path, paste=running + "$ coredumpctl info 755\n" + CORE)).health) != "failed"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    ["bash: journalctl: command not found", "sh: 1: journalctl: not found", "zsh: command not found: journalctl"],
+)
+def test_a_tool_that_is_missing_where_somebody_looks_is_a_gap_and_no_failure_of_the_service(answer: str, tmp_path: Path) -> None:
+    found = diagnosed(folder(tmp_path, paste=f"$ journalctl -u vllm\n{answer}\n"))
+    assert str(found.cause) == "evidence-missing"
+
+
+def test_a_program_that_the_service_does_not_find_is_its_failure(tmp_path: Path) -> None:
+    journal = "Jun 10 09:00:01 g1 run.sh[812]: /opt/run.sh: line 4: vllm: command not found\n"
+    assert str(diagnosed(folder(tmp_path, journal=journal)).cause) == "exec-failure"
+
+
+def test_messages_in_the_advice_of_a_person_are_no_evidence(tmp_path: Path) -> None:
+    text = 'If you see `CUDA out of memory` try another flag. Also check that the port is not already in use ("Address already in use").\n'
+    assert str(diagnosed(folder(tmp_path, paste=text)).cause) == "unknown"
+
+
+def test_lines_whose_stamps_lost_their_day_are_still_a_journal_and_the_gap_is_named(tmp_path: Path) -> None:
+    journal = (
+        "09:00:01 gpu7 systemd[1]: Started vLLM.\n09:00:30 gpu7 vllm[881]: OSError: [Errno 98] Address already in use\n"
+        "09:00:40 gpu7 systemd[1]: vllm.service: Main process exited, code=exited, status=1/FAILURE\n"
+        "09:00:40 gpu7 systemd[1]: vllm.service: Failed with result 'exit-code'.\n"
+    )
+    found = diagnosed(folder(tmp_path, paste=journal))
+    assert (str(found.cause), found.unit, found.host, str(found.end.kind)) == ("port-in-use", "vllm.service", "gpu7", "exit")
+    assert (found.died_at, found.died_after_s) == (None, None)
+    assert any("name no day" in w.text for w in found.warnings)
+
+
+def test_a_servers_own_clock_without_a_day_is_no_journal(tmp_path: Path) -> None:
+    log = "09:00:01 INFO loading the model\n09:00:30 ERROR OSError: [Errno 98] Address already in use\n"
+    found = diagnosed(folder(tmp_path, paste=log))
+    assert (str(found.cause), found.host) == ("port-in-use", None)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "$ docker inspect myapp --format '{{.State.OOMKilled}} {{.State.ExitCode}}'\ntrue 137\n",
+        "$ kubectl get pods\nNAME    READY   STATUS      RESTARTS      AGE\nvllm-0  0/1     OOMKilled   4 (57s ago)   2m40s\n",
+    ],
+    ids=["a template of docker inspect", "the list of pods"],
+)
+def test_a_short_answer_that_names_the_limit_is_enough(answer: str, tmp_path: Path) -> None:
+    assert str(diagnosed(folder(tmp_path, paste=answer)).cause) == "host-oom"
+
+
+def test_an_export_of_raw_lines_with_the_time_of_the_index_is_read(tmp_path: Path) -> None:
+    rows = (
+        '2025-06-01T10:00:01.000+00:00,gpu-a,vllm.log,"INFO 06-01 10:00:01 [api_server.py:1287] vLLM API server version 0.9.1"\n'
+        "2025-06-01T10:00:02.000+00:00,gpu-a,vllm.log,ERROR 06-01 10:00:02 [core.py:515] ValueError: No available memory for the cache blocks.\n"
+    )
+    found = diagnosed(folder(tmp_path, export="_time,host,source,_raw\n" + rows))
+    assert (str(found.cause), found.host) == ("gpu-oom-init", "gpu-a")
