@@ -182,7 +182,7 @@ class LiveSession:
                     self._open(name, encoding)
                 case wire.Code(name, exit_code):
                     self._codes[name] = exit_code
-                case wire.End(name, took_s) if answer := self._answers.get(name):
+                case wire.End(name, took_s) if (answer := self._answers.get(name)) and answer.exit_code is None:  # a second one is none of ours
                     answer.end(self._codes.get(name, script.TIMED_OUT), took_s)
                     self._tell_progress()
                     if answer.question.part is PartKind.CLOCK:
@@ -245,7 +245,7 @@ class LiveSession:
         if not name:
             if self._round == 1 and not self._answers:
                 self._before += piece[: STDERR_BYTES - len(self._before)]
-        elif (answer := self._open(name, self._frames.encoding)) is not None:  # its Begin may be in the same piece
+        elif (answer := self._open(name, self._frames.encoding)) is not None and answer.exit_code is None:  # its Begin may be in the same piece
             answer.write(piece)
 
     def _on_said(self, name: str, piece: bytes) -> None:

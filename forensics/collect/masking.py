@@ -36,6 +36,13 @@ _SAID = (b"_CMDLINE=", b"_HOSTNAME=")
 # a message that is no text, in journalctl's JSON
 _ARRAY = re.compile(rb"\[ ?[0-9]{1,3}(?:, ?[0-9]{1,3}){3,} ?\]")
 
+# A secret's name at the end of a line, its value in the next one: "--api-key",⏎"x" of docker inspect, --api-key \⏎x of a unit file, name: TOKEN⏎value: x of a pod.
+_SECRET_NAME = rb"[A-Za-z0-9_-]{0,80}(?i:key|token|passw(?:or)?d|pass|pwd|passphrase|secret|credential|auth)(?i:s?|_?[0-9]{1,3})"
+_OPENS = re.compile(
+    rb"(?:-" + _SECRET_NAME + rb"[\"']?,?[ \t]{0,8}\\?|name[\"']?[ \t]{0,4}:[ \t]{0,4}[\"']?" + _SECRET_NAME + rb"[\"']?,?)[ \t\r]{0,8}\n$"
+)
+_OPENS_BYTES = 200
+_MOST_JOINED = 8
 
 # stands between the pieces of an export while their names are looked for
 _BETWEEN = b"\n\0-\0\n"
@@ -69,7 +76,20 @@ class _Lines:
             return self._mask(block)
         if b'"MESSAGE"' in block:
             block = _ARRAY.sub(self._array, block)
-        return b"".join(map(self.line, block.splitlines(keepends=True)))
+        return b"".join(self._lines(block.splitlines(keepends=True)))
+
+    def _lines(self, lines: list[bytes]) -> Iterator[bytes]:
+        joined: list[bytes] = []
+        for line in lines:
+            if _OPENS.search(line[-_OPENS_BYTES:]) and len(joined) < _MOST_JOINED:
+                joined.append(line)
+            elif joined:
+                yield self._mask(b"".join([*joined, line]))
+                joined = []
+            else:
+                yield self.line(line)
+        if joined:
+            yield self._mask(b"".join(joined))
 
     def _array(self, found: re.Match[bytes]) -> bytes:
         numbers = [int(number) for number in re.findall(rb"[0-9]+", found[0])]

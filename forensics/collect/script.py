@@ -51,7 +51,7 @@ else
       dd_c=$(cat "/proc/$dd_p/task/$dd_p/children"); kill $dd_c "$dd_p"
       sleep 1 & dd_s=$!; wait "$dd_s"; kill -9 $dd_c "$dd_p"; } >/dev/null 2>&1 </dev/null & dd_w=$!
     wait "$dd_p"; dd_r=$?; kill "$dd_w" 2>/dev/null
-    case $dd_r in 137|143) dd_r=124;; esac
+    case $dd_r in 137|143|265|271|393|399) dd_r=124;; esac
     return "$dd_r"
   }
 fi
@@ -67,14 +67,14 @@ dd_few() { dd_head head 2048; cat >/dev/null; }
 dd_now() { read -r dd_t dd_x </proc/uptime || dd_t=-; } 2>/dev/null
 dd_ask() {
   dd_now; dd_0=$dd_t
-  case $7 in su) dd_as=$dd_sudo dd_with=$dd_some;; *) dd_as= dd_with=;; esac
+  case ${7-} in su) dd_as=$dd_sudo dd_with=$dd_some;; *) dd_as= dd_with=;; esac
   printf '\\n%s begin %s %s\\n' "$dd_word" "$1" "$5"
   dd_said=$({ { { dd_run "$2" "$6" </dev/null 3>&- 4>&- 5<&-; printf '\\n%s code %s\\n' "$dd_word" "$?" >&3; } | dd_cut "$3" "$4" "$5" >&4 3>&- 4>&- 5<&-
     } 2>&1 | dd_few 3>&- 4>&- 5<&-; } 3>&1)
   dd_now
   printf '\\n%s said %s\\n%s\\n\\n%s end %s %s %s\\n' "$dd_word" "$1" "$dd_said" "$dd_word" "$1" "$dd_0" "$dd_t"
 }
-dd_pass() { dd_as= dd_with=; dd_run "$1" 'exec cat <&5'; }
+dd_pass() { dd_as= dd_with=; dd_run "$1" 'exec cat <&6' 6<&5; }
 dd_done() { printf '\\n%s done %s\\n' "$dd_word" "$1"; }
 """
 

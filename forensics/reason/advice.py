@@ -12,7 +12,7 @@ from forensics.model import Advice, Cause, Change, Direction, EndBy, Phase
 from forensics.reason import beside
 from forensics.reason.changes import flag
 from forensics.reason.known import KnownFacts
-from forensics.reason.manager import SYSTEMD, fitting, kind_of, name_of
+from forensics.reason.manager import SYSTEMD, fitting, kind_of, name_of, operand
 from forensics.reason.place import Story
 from forensics.reason.verdict import Verdict
 from forensics.ruleset.schema import AdviceRule
@@ -171,7 +171,7 @@ def filled(text: str | None, captures: Mapping[str, str], known: KnownFacts, *, 
         value = (
             captures.get(name) if name in captures else (known.story.unit if name.lower() == "unit" else known.value(name) if "." in name else None)
         )
-        if value is None:
+        if value is None or (quote is not str and str(value).startswith("-")):  # no quoting keeps a program from taking it for an option
             missing = True
             return ""
         return quote(f"{value:g}" if isinstance(value, float) else str(value))
@@ -185,7 +185,7 @@ def concrete(text: str, known: KnownFacts) -> str:
     story = known.story
     arguments = story.issue.arguments
     names = {
-        "UNIT": shlex.quote(story.unit) if story.unit else None,
+        "UNIT": operand(story.unit),
         "HOST": _plain(story.host),
         "PORT": known.value("life.port"),
         "PID": story.state.main_pid if story.state else None,

@@ -8,7 +8,7 @@ import shlex
 from forensics import clock
 from forensics.model import Advice, Cause, Change, Coverage, EndKind, Evidence, Process, Warn
 from forensics.reason import around
-from forensics.reason.manager import SYSTEMD, kind_of
+from forensics.reason.manager import SYSTEMD, kind_of, operand
 from forensics.reason.place import Story, flag_arguments
 from forensics.reason.verdict import Verdict
 
@@ -43,7 +43,7 @@ def _unit_file(story: Story) -> list[Warn]:
     later = [f for f in story.facts.host.unit_files if life.started_at is not None and f.changed_at > life.started_at + 1]
     if not later and not state.need_reload:
         return []
-    unit = shlex.quote(story.unit) if story.unit else "UNIT"
+    unit = operand(story.unit)
     if later:
         newest = max(later, key=lambda f: f.changed_at)
         what = f"{newest.path} was changed at {_when(newest.changed_at)}, after this life began ({_when(life.started_at or 0.0)})"
@@ -214,9 +214,9 @@ def _who(process: Process) -> str:
 
 def _rid(story: Story, process: Process) -> str:
     """The command that looks at a process or ends it; for a person to decide on."""
-    if around.is_leftover(story, process):
+    if process.pid > 1 and around.is_leftover(story, process):
         return f"kill -TERM {process.pid}"
-    if process.unit.endswith(".service"):
+    if process.unit.endswith(".service") and not process.unit.startswith("-"):
         return f"systemctl status {shlex.quote(process.unit)}"
     return f"ps -o pid,user,lstart,cgroup,args -p {process.pid}"
 
@@ -226,14 +226,15 @@ def _port(story: Story, _verdict: Verdict) -> list[Advice]:
     if holder is None:
         port = around.wanted_port(story)
         if around.port_is_free(story) and story.lives[-1].alive is False:
-            return [
-                Advice(text=f"nobody listens on port {port} any more: start it again", command=f"systemctl start {shlex.quote(story.unit or 'UNIT')}")
-            ]
+            return [Advice(text=f"nobody listens on port {port} any more: start it again", command=f"systemctl start {operand(story.unit)}")]
         return []
     if holder.process is None:
         text = f"port {holder.port} is held by a process that this account may not see: ask as root who it is; end that, or take another port"
         return [Advice(text=text, command=f"sudo ss -ltnp 'sport = :{holder.port}'")]
     process = holder.process
+    if process.pid == 1 and _program(process) in ("systemd", "init"):  # to end that one is to end the machine
+        text = f"systemd itself listens on port {holder.port} (pid 1), for a socket unit: stop that .socket, or take another port"
+        return [Advice(text=text, command="systemctl list-sockets --all")]
     who = _who(process)
     if holder.own == "later":
         return [Advice(text=f"port {holder.port} is held by a later run of the same unit, {who}: look whether that one serves")]
@@ -287,7 +288,7 @@ def _memory(story: Story, verdict: Verdict) -> list[Advice]:
     if limit is not None and not of_the_machine and (peak is None or peak >= 0.9 * limit):
         met = f", and its peak was {_gib(peak)}: raise it" if peak is not None else ": where it was that one that it met, raise it"
         setting = " (MemoryMax=)" if kind_of(story.state) == SYSTEMD else ""
-        command = f"systemctl edit {shlex.quote(story.unit or 'UNIT')}"
+        command = f"systemctl edit {operand(story.unit)}"
         return [Advice(text=f"the unit's own limit is {_gib(limit)}{setting}{met}, or let it use less", command=command)]
     total, left = figures.get("mem_total_gib"), figures.get("mem_available_gib")
     if (limit is None or of_the_machine) and total and left is not None and story.state is not None:

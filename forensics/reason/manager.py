@@ -40,6 +40,11 @@ _SPEECH: Mapping[str, Speech] = {
 }  # fmt: skip
 
 
+def operand(unit: str | None) -> str:
+    """A unit's name as a command takes it. systemd allows ``-Hroot@elsewhere.service``, and systemctl would take that for an option and go there: it stays a blank."""
+    return shlex.quote(unit) if unit and not unit.startswith("-") else "UNIT"
+
+
 def kind_of(state: UnitState | None) -> str:
     """systemd, docker, podman or kubectl."""
     return state.manager[0] if state is not None and state.manager else SYSTEMD

@@ -313,18 +313,19 @@ def life_at_issue(lives: tuple[Life, ...], facts: Facts, *, at: float | None, kn
     if last.alive and not known_server and at is not None and last.started_at is not None and at - last.started_at >= STAYED_S:
         return last
     for life in reversed(lives):
-        if failed(life) or (life.ready and life.end.kind is EndKind.NONE and stayed(life, lives)):
+        if failed(life) or (life.ready and life.end.kind is EndKind.NONE and stayed(life, lives, at=at)):
             return life
     return lives[-1]
 
 
-def stayed(life: Life, lives: tuple[Life, ...]) -> bool:
-    """A life that has just become ready after short failed ones has not shown yet that it stays."""
+def stayed(life: Life, lives: tuple[Life, ...], *, at: float | None = None) -> bool:
+    """A life that has just become ready after short failed ones has not shown yet that it stays. ``at`` is when it was seen alive: a quiet server logs nothing."""
     before = lives[life.index - 1] if life.index else None
     if before is None or not failed(before) or before.lived_s is None or before.lived_s > SHORT_S:
         return True
     since = life.ready_at if life.ready_at is not None else life.started_at
-    return since is None or life.last_at is None or life.last_at - since >= STAYED_S
+    seen_at = max((t for t in (life.last_at, at if life.alive else None) if t is not None), default=None)
+    return since is None or seen_at is None or seen_at - since >= STAYED_S
 
 
 def _pid(placed: Placed) -> int | None:

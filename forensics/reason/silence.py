@@ -5,11 +5,11 @@ Never takes an empty answer for a sign that nothing happened.
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from forensics.model import Asked, Coverage, Origin, Pick, UnitState, Warn
+from forensics.reason.manager import operand
 from forensics.reason.place import Story
 
 DENIED, FILTERED, WINDOW, OTHER, ROTATED, SILENT, UNKNOWN = "denied", "filtered", "window", "other", "rotated", "silent", "unknown"
@@ -135,4 +135,4 @@ def _again(story: Story) -> str:
 
 
 def _unit(story: Story) -> str:
-    return shlex.quote(story.unit) if story.unit else "UNIT"
+    return operand(story.unit)

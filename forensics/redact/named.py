@@ -15,11 +15,13 @@ _CORE = (
     r"|tokens?(?![\"']?[ \t]{0,4}:[ \t]{0,4}[0-9]{1,7}(?:[,\s]|$))|keys?|auth(?:orization)?|cookies?|sig(?:nature)?)"
 )
 _COLOUR = r"(?:\x1b\[[0-9;:]{0,16}m){0,2}"
-_ASSIGN = rf"(?:\\{{0,7}}[\"'])?{_COLOUR}[ \t]{{0,4}}(?:={{1,3}}>?|:=?|%3[ad])[ \t]{{0,4}}{_COLOUR}"
+_ASSIGN = rf"(?:\\{{0,7}}[\"']|&quot;|%22)?{_COLOUR}[ \t]{{0,4}}(?:={{1,3}}>?|:=?|%(?:25)?3[ad])[ \t]{{0,4}}{_COLOUR}(?:&quot;|%22)?"
 _NAMED = re.compile(rf"{_CORE}({_ASSIGN}|[\"'],[ \t]{{0,4}}(?=b?[\"']))")
 # a flag and its value: in a command, in a printed list (also over lines), in a YAML list
 _FLAG = re.compile(
-    rf"-(?<![\w-]-)(-?(?!-)[a-z0-9_-]{{0,80}}?){_CORE}([ \t\x00]{{1,4}}(?:\\\r?\n[ \t]{{0,80}})?|[\"'],\s{{0,80}}(?=[\"'])|[\"']?\r?\n[ \t]{{0,80}}-[ \t]{{1,4}})"
+    rf"-(?<![\w-]-)(-?(?!-)[a-z0-9_-]{{0,80}}?){_CORE}([ \t\x00]{{1,4}}(?:\\\r?\n[ \t]{{0,80}})?|[\"'],\s{{0,80}}(?=[\"'])|[\"']?\r?\n[ \t]{{0,80}}-[ \t]{{1,4}}"
+    # kubectl describe: an argument a line, and nothing before it
+    r"|\r?\n[ \t]{1,80}(?=[^\s-])(?=\S{0,64}[0-9])(?=\S{8}))"
 )
 # One more value of the same flag. A key travels in a header, so it is ASCII.
 _NEXT = re.compile(r"[ \t\x00]{1,4}(?=[\"']|[!-~]{1,512}(?:[\s\"'\x00]|$))(?![;|&<>(){}\\\[\]-]|[\"']-|2>)")
@@ -43,6 +45,11 @@ _OF_TEXT = re.compile(
 )
 _METHOD = re.compile(rf"(?:basic|bearer|digest|ldap|oauth2?|md5|scram-sha-256|trust|peer|disabled|enabled){ENDS}|<")
 _PLACE = re.compile(r"<|\{[a-z_]{1,20}\}")
+# an entry of env: in a pod, {"name": "DB_PASSWORD", "value": "x"}, in one line or two
+_ENTRY_OF_ENV = re.compile(
+    r"\bname[\"']?[ \t]{0,4}[:=][ \t]{0,4}[\"']?[a-z0-9_.-]{0,80}(?:passw(?:or)?d|pass|pwd|token|secret|api_?key|access_?key|private_?key|secret_?key|credentials?)"
+    r"(?:_?[0-9]{1,3})?[\"']?,?\s{0,80}[\"']?value[\"']?[ \t]{0,4}[:=][ \t]{0,4}(?=[^\s,}])"
+)
 _NEXT_NAME = re.compile(r"[a-z_][a-z0-9_]{0,80}=")
 _SMALL = re.compile(rf"[0-9]{{1,3}}{ENDS}")
 _TYPE = re.compile(r"(?:str|string|bytes|bool|int|any|optional|union|list|secretstr)\b(?=[ ]{0,2}[|\[,)=]|[ ]{0,2}(?:\n|$))")
@@ -125,6 +132,15 @@ def named_spans(text: str, low: str) -> list[Span]:
     return spans
 
 
+def entry_spans(text: str, low: str) -> list[Span]:
+    """The values of ``env`` entries whose name is a secret's."""
+    spans: list[Span] = []
+    for match in _ENTRY_OF_ENV.finditer(low):
+        if not HARMLESS.match(low, match.end() + (low[match.end()] in "\"'")):
+            spans += cover(text, match.end())[0]
+    return spans
+
+
 def _is_secret(core: str, before: str) -> bool:
     """Whether the word, with what stands before it in the same name, names a secret at all."""
     if core.startswith(("passw", "passp", "passc", "secret", "cred")):
@@ -165,5 +181,5 @@ def _stays(core: str, before: str, between: str, low: str, at: int, upper: bool 
         return bool(_PATH.match(low, inner))
     if core in {"pass", "auth"} and prose:  # "auth: could not identify", "PASS: test_1"
         run = RUN.match(low, at, at + 64)
-        return (upper and core == "pass") or run is None or not any(c.isdigit() for c in run[0])
+        return (upper and core == "pass" and before[-1:] not in {"_", "-"}) or run is None or not any(c.isdigit() for c in run[0])
     return core == "auth" and bool(_METHOD.match(low, inner))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from forensics.redact.cover import MASK, without
-from forensics.redact.named import flag_spans, login_spans, lower, named_spans
+from forensics.redact.named import entry_spans, flag_spans, login_spans, lower, named_spans
 
 # Whole blocks first, then logins in URLs, names with a value, commands, and last the values that are known by their own shape. Names are found
 # by their last word alone and looked at from there: a pattern that begins with any word would be tried at every letter of every line.
@@ -21,7 +21,7 @@ _ENTRY = re.compile(r"^([ \t]+[\w.-]{1,253}:[ \t]+)(?!\[masked\][ \t]*$|\|)(\S[^
 # One line of a key's inside, without the lines around it (a report cites lines one by one): of such a length, of three kinds of characters, alone at the end.
 _KEY_LINES = frozenset({64, 70, 76})
 _KEY_LINE = re.compile(r"(?=[a-z0-9+/]{0,75}[A-Z])(?=[A-Z0-9+/]{0,75}[a-z])(?=[A-Za-z+/]{0,75}[0-9])[A-Za-z0-9+][A-Za-z0-9+/]{63,75}")
-_URL_TOKEN = re.compile(r"(?i)(https?://)([^/\s:@'\"]{20,1024})@")
+_URL_TOKEN = re.compile(r"(?i)(https?://)([^/\s:@'\"]{20,1024})((?::(?:x-oauth-basic|\[masked\]))?@)")
 _WEBHOOK = re.compile(r"(?i)(hooks\.slack\.com/[a-z]{1,20}/|discord(?:app)?\.com/api/webhooks/|\.webhook\.office\.com/)([a-z0-9_@/-]{8,512})")
 _BEARER = re.compile(
     r"(?i)\b(bearer[ \t]{1,4})(?!(?:tokens?|auth[a-z]{0,20}|schemes?|realm|errors?|format|prefix|headers?|credentials?|required)\b)([a-z0-9._~+/=-]{8,})"
@@ -151,13 +151,15 @@ def _once(text: str) -> str:
     if "//" in text:
         if "@" in text:
             text = without(text, login_spans(text))
-            text = _URL_TOKEN.sub(lambda m: f"{m[1]}{MASK}@", text)
+            text = _URL_TOKEN.sub(lambda m: f"{m[1]}{MASK}{m[3]}", text)
         text = _WEBHOOK.sub(lambda m: f"{m[1]}{MASK}", text) if "hook" in text else text
     low = lower(text)
     if spans := flag_spans(text, low):
         text = without(text, spans)
         low = lower(text)
     text = without(text, named_spans(text, low))
+    if "value" in text and "name" in text:
+        text = without(text, entry_spans(text, lower(text)))
     if any(word in text for word in _WORDS):
         from forensics.redact.commands import command_spans, line_spans  # only now: its patterns cost more to make than --help to print
 

@@ -244,3 +244,48 @@ def test_whatever_stands_in_a_manifest_it_is_read_or_refused_in_our_own_words(
     except BundleError as error:
         where = str(error.at)
     assert where.startswith(str(folder)) if loaded is None else all(s.path.parent == folder for s in loaded.sections)
+
+
+KEY = "Zq7Lm2Xw9Pb4Rt6Yk1Vn8Jd3Hs5Gf0Cc"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '"Args": [\n    "--api-key",\n    "{}",\n    "--port", "8000"\n]\n',
+        "ExecStart=/usr/bin/vllm serve m \\\n  --api-key \\\n  {} \\\n  --port 8000\n",
+        "  - args:\n    - --api-key\n    - {}\n    - --port\n",
+        "    Args:\n      --api-key\n      {}\n      --port\n      8000\n",
+        "    - name: DB_PASSWORD\n      value: {}\n    - name: PORT\n      value: 8000\n",
+        '{{\n  "name": "HF_TOKEN",\n  "value": "{}"\n}},\n',
+    ],
+    ids=["docker-inspect", "unit-file", "pod-args", "describe", "pod-env", "pod-json"],
+)
+def test_a_secret_in_the_line_after_its_name_does_not_leave_with_it(tmp_path: Path, text: str) -> None:
+    from forensics.collect import masking
+    from forensics.redact import secrets_in_bytes
+
+    path, out = tmp_path / "given", tmp_path / "masked"
+    path.write_text("first\n" + text.format(KEY) + "last\n")
+    masking.copy(Section(name="given", path=path), out, secrets_in_bytes)
+    assert out.read_text() == "first\n" + text.format("[masked]") + "last\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "- name: MAX_TOKENS\n  value: 4096\n",
+        "- name: TOKENIZERS_PARALLELISM\n  value: false\n",
+        "- name: HF_TOKEN\n  valueFrom:\n    secretKeyRef: {name: hf, key: token}\n",
+        "  --api-key\n                        the key that a client has to send\n",
+        "  --enable-auth\n  --port 8000\n",
+    ],
+)
+def test_the_line_after_a_name_that_hides_nothing_stays(tmp_path: Path, text: str) -> None:
+    from forensics.collect import masking
+    from forensics.redact import secrets_in_bytes
+
+    path, out = tmp_path / "given", tmp_path / "masked"
+    path.write_text(text)
+    masking.copy(Section(name="given", path=path), out, secrets_in_bytes)
+    assert out.read_text() == text

@@ -14,7 +14,7 @@ import pytest
 
 from forensics import collect
 from forensics.collect import plan
-from forensics.collect.process import Start
+from forensics.collect.process import Start, start_process
 from forensics.collect.question import Question
 from forensics.errors import TargetError
 from forensics.model import Coverage, PartKind, Section, Target, TargetKind
@@ -23,7 +23,8 @@ from tests.unit.collect.fakehost import DATA, FakeHost, command
 MUCH = "i=0; while [ $i -lt 2000 ]; do echo 0123456789; i=$((i+1)); done"  # head passes on no less than a block
 HOST = Target(kind=TargetKind.SSH, name="gpu01", host="gpu01")
 REAL = (DATA / "child-segv.export").read_bytes()
-SHELLS = {os.path.realpath(found): name for name in ("bash", "dash", "sh") if (found := shutil.which(name))}  # sh is one of them, or another
+# sh is one of them, or another; mksh and ksh keep what exec has opened from the programs they start
+SHELLS = {os.path.realpath(found): name for name in ("bash", "dash", "mksh", "ksh", "yash", "zsh", "sh") if (found := shutil.which(name))}
 
 
 @pytest.fixture(params=sorted(SHELLS.values()))
@@ -428,3 +429,26 @@ def test_without_ssh_on_this_machine_it_says_so() -> None:
 
     with pytest.raises(TargetError, match="there is no ssh on this machine"):
         collect.open_target(HOST, run=run)  # type: ignore[arg-type]
+
+
+def test_a_shell_that_was_told_to_refuse_unset_names_is_asked_all_the_same(tmp_path: Path) -> None:
+    fake = FakeHost(tmp_path / "host", "bash")
+
+    def start(argv: Sequence[str]) -> subprocess.Popen[bytes]:
+        return start_process(["bash", "-u", "-e", "-s"], env={"PATH": f"{fake.bin}:{os.environ['PATH']}", "HOME": "/nonexistent"})
+
+    with collect.open_target(HOST, run=start) as session:
+        got = {s.name: s for s in session.ask([question("echo one", name="first"), question("echo two", name="second", lane="host")])}
+    assert [s.coverage for s in got.values()] == [Coverage.READ, Coverage.READ]
+
+
+def test_a_host_that_gives_an_answer_twice_is_heard_once(tmp_path: Path) -> None:
+    frame = (
+        r"""give() { printf '\n%s begin tried plain\n%s\n%s said tried\n\n%s code 0\n\n%s end tried 1 2\n' "$w" "$1" "$w" "$w" "$w"; }"""
+        r"""; read -r w; w=${w#dd_word=}; give first; sleep 0.2; give second; sleep 0.2; printf '\n%s done 1\n' "$w"; sleep 1"""
+    )
+    twice = command(frame)
+    with collect.open_target(HOST, run=twice) as session:
+        [got] = session.ask([question("x")])
+    assert got.head() == b"first"
+    assert got.exit_code == 0

@@ -40,3 +40,18 @@ def test_what_was_put_in_is_not_looked_at_again(value: str, tmp_path: Path) -> N
 
 def test_a_text_whose_blank_is_not_known_is_not_shown(tmp_path: Path) -> None:
     assert filled("raise it to {nothing}", {}, known(tmp_path, "/m")) is None
+
+
+def test_what_begins_with_a_dash_is_no_operand_of_a_command(tmp_path: Path) -> None:
+    # systemctl cat -Hroot@elsewhere.service would log in elsewhere
+    journal = (
+        "May 09 10:00:00 gpu01 systemd[1]: Started -Hroot@elsewhere.service - LLM.\n"
+        "May 09 10:00:02 gpu01 python[400]: launch_server.py: error: unrecognized arguments: --x\n"
+        "May 09 10:00:31 gpu01 systemd[1]: -Hroot@elsewhere.service: Main process exited, code=exited, status=2/INVALIDARGUMENT\n"
+        "May 09 10:00:31 gpu01 systemd[1]: -Hroot@elsewhere.service: Failed with result 'exit-code'.\n"
+    )
+    facts = known_facts(story(folder(tmp_path, journal=journal)))
+    assert facts.story.unit == "-Hroot@elsewhere.service"
+    assert command_of("systemctl cat UNIT", {}, facts) == "systemctl cat UNIT"
+    assert command_of("systemctl show {unit} -p MemoryMax", {}, facts) is None
+    assert command_of("namei -l {path}", {"path": "--help"}, facts) is None

@@ -106,3 +106,16 @@ def test_an_earlier_failure_is_told_beside_a_life_that_is_ready_and_stays(tmp_pa
     found = diagnosed(folder(tmp_path / "e", journal=journal))
     assert found.cause == "healthy"
     assert "earlier-failures" in {w.kind for w in found.warnings}
+
+
+def test_a_ready_server_that_has_logged_nothing_since_stays_as_long_as_its_status_says(tmp_path: Path) -> None:
+    journal = SYSTEMD_KILLED + (
+        "2026-05-09T10:16:28+0000 gpu01 systemd[1]: Started llm.service - LLM.\n"
+        "2026-05-09T10:17:28+0000 gpu01 python[5000]: [2026-05-09 10:17:28] The server is fired up and ready to roll!\n"
+    )
+    status = (
+        "● llm.service - LLM\n     Loaded: loaded (/etc/systemd/system/llm.service; enabled; preset: enabled)\n"
+        "     Active: active (running) since Sat 2026-05-09 10:16:28 UTC; {ago} ago\n   Main PID: 5000 (python)\n"
+    )
+    assert diagnosed(folder(tmp_path / "long", journal=journal, status=status.format(ago="3h"))).cause == "healthy"
+    assert diagnosed(folder(tmp_path / "short", journal=journal, status=status.format(ago="1min 5s"))).cause != "healthy"

@@ -442,3 +442,23 @@ def test_control_characters_are_shown(text: str, shown: str) -> None:
 @given(st.text())
 def test_anything_neutralised_is_printable(text: str) -> None:
     assert redact.neutralise(text).isprintable()
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ('{"name":"DB_PASSWORD","value":"Zx81Kq9vLmW3"}', '{"name":"DB_PASSWORD","value":"[masked]"}'),
+        ('{"name":"max_tokens","value":"4096"}', '{"name":"max_tokens","value":"4096"}'),
+        ("SMTP_PASS: Zx81Kq9vLmW3", "SMTP_PASS: [masked]"),
+        ("PASS: test_1", "PASS: test_1"),
+        ("access_token%253DZq7Lm2Xw9Pb4Rt6Y", "access_token%253D[masked]"),
+        ("https://Zq7Lm2Xw9Pb4Rt6Yk1Vn8Jd3@github.com/x", "https://[masked]@github.com/x"),
+        ("https://Zq7Lm2Xw9Pb4Rt6Yk1Vn8Jd3:x-oauth-basic@github.com/x", "https://[masked]:[masked]@github.com/x"),
+    ],
+)
+def test_what_was_found_by_trying_to_get_secrets_through(text: str, shown: str) -> None:
+    assert redact.secrets(text) == shown
+
+
+def test_a_secret_behind_escaped_quotes_of_a_web_page_is_masked() -> None:
+    assert "Zq7Lm2Xw9Pb4" not in redact.secrets("{&quot;token&quot;:&quot;Zq7Lm2Xw9Pb4Rt6Y&quot;}")
