@@ -39,6 +39,8 @@ dd_env='LC_ALL=C TZ=UTC SYSTEMD_PAGER= SYSTEMD_COLORS=0 SYSTEMD_URLIFY=0 PATH=${
 export LC_ALL TZ SYSTEMD_PAGER SYSTEMD_COLORS SYSTEMD_URLIFY PATH
 unset LANGUAGE GREP_OPTIONS'
 eval "$dd_env"
+# functions of that name that a login has exported
+unset -f timeout head tail cat sleep zstd gzip systemctl journalctl coredumpctl ss ps df awk grep sed date id uname stat >/dev/null 2>&1
 dd_sudo= dd_some= dd_as= dd_with=
 # The shell outlives a TERM until its command has ended: timeout sends the KILL to the group only while its own child is there.
 dd_trap="trap 'exit 124' TERM"

@@ -225,3 +225,14 @@ def test_a_command_that_hangs_under_sudo_costs_its_limit(fake: FakeHost, tmp_pat
     got, _ = ask(fake, question("echo begun; exec sleep 60", sudo=True, limit_s=1), sudo=True)
     assert time.monotonic() - began < 30
     assert got["tried"].head() == b"begun\n"
+
+
+def test_a_function_that_a_login_exports_stands_in_for_no_program(tmp_path: Path) -> None:
+    if shutil.which("bash") is None:
+        pytest.skip("no bash: only it exports functions")
+    fake = FakeHost(tmp_path / "host", "bash")
+    fake.program("listening", "exec env 'BASH_FUNC_journalctl%%=() { echo FAKE; }' 'BASH_FUNC_timeout%%=() { echo FAKE; }' bash -s\n")
+    fake.answers("journalctl", b"real\n")
+    fake.shell = str(fake.bin / "listening")
+    got, _ = ask(fake, question("journalctl"))
+    assert got["tried"].head() == b"real\n"

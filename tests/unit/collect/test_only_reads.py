@@ -218,7 +218,7 @@ ANY = re.compile(r"(?s).*")
 # what a shell does within itself, and programs that only print; each with the arguments that it may have
 ALLOWED: dict[str, re.Pattern[str] | Callable[[list[str], Script], list[str]]] = {
     "echo": ANY, "exit": ANY, "return": ANY, "[": ANY, "test": ANY, "read": ANY, "shift": ANY, "true": ANY, ":": ANY, "break": ANY, "continue": ANY, "printf": ANY, "wait": ANY,
-    "export": re.compile("(?:(?:LC_ALL|TZ|PATH|DD_SUDO|SYSTEMD_[A-Z]+) ?)+"), "unset": re.compile("(?:[A-Z_]+ ?)+"), "set": re.compile(r"-f|--.*"), "command": re.compile(r"-v \S+"),
+    "export": re.compile("(?:(?:LC_ALL|TZ|PATH|DD_SUDO|SYSTEMD_[A-Z]+) ?)+"), "unset": re.compile("(?:[A-Z_]+ ?)+|-f [a-z -]+"), "set": re.compile(r"-f|--.*"), "command": re.compile(r"-v \S+"),
     "eval": of_eval, "$dd_as": of_as, "$dd_p": re.compile("--version"), "exec": of_exec, "trap": of_trap, "sh": of_sh, "timeout": of_timeout, "sudo": nested(1),
     "systemctl": of_systemctl, "journalctl": of_journalctl, "nvidia-smi": of_nvidia, "curl": fetching(CURL), "wget": fetching(WGET), "python3": of_python,
     "sleep": re.compile(r"[0-9]+|\$1"), "kill": of_kill, "cat": of_cat,
