@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from forensics import clock
-from forensics.model import Cause, EndKind, Health, Pick, Warn
+from forensics.model import Cause, EndKind, Health, MarkKind, Origin, Pick, Warn
 from forensics.reason import beside, silence
 from forensics.reason.client import false_ready
 from forensics.reason.known import KnownFacts
@@ -82,8 +82,7 @@ def warnings(story: Story, known: KnownFacts, pick: Pick, verdict: Verdict) -> t
     found = []
     if pick.how == "mistyped" and pick.asked and pick.unit:
         found.append(Warn(kind="mistyped-unit", asked=pick.asked, meant=pick.unit, text=pick.why or f"{pick.asked} does not exist, {pick.unit} does"))
-    failed_too = [n for n in pick.candidates if n != pick.unit and (s := story.facts.units.get(n)) is not None and s.active == "failed"]
-    if failed_too and pick.how in ("failed", "restarting", "starting", "profile"):
+    if failed_too := _failed_too(story, pick):
         text = f"failed as well, and not looked at: {', '.join(failed_too[:6])}{' …' if len(failed_too) > 6 else ''} (--unit)"
         found.append(Warn(kind="also-failed", text=text))
     found.extend(silence.warnings(story, pick))
@@ -123,3 +122,12 @@ def warnings(story: Story, known: KnownFacts, pick: Pick, verdict: Verdict) -> t
         now = f", and runs since {clock.hms(last_one.started_at)} UTC" if last_one.alive and last_one.started_at is not None else ""
         found.append(Warn(kind="earlier-life", text=f"this is about an earlier life of the unit; it has been started again{now}"))
     return tuple(dict.fromkeys(found))
+
+
+def _failed_too(story: Story, pick: Pick) -> list[str]:
+    """Units that nobody named and that failed as well, by systemd's state or its words."""
+    if pick.how not in ("failed", "restarting", "starting", "profile", "evidence"):
+        return []
+    units = story.facts.units
+    said = {s.hit.captures.get("unit") for s in story.facts.seen if s.record.origin is Origin.SYSTEMD and f":{MarkKind.FAILED}" in s.hit.rule}
+    return [n for n in pick.candidates if n != pick.unit and ((n in units and units[n].active == "failed") or n in said)]

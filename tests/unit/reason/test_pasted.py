@@ -131,3 +131,15 @@ def test_an_export_of_raw_lines_with_the_time_of_the_index_is_read(tmp_path: Pat
     )
     found = diagnosed(folder(tmp_path, export="_time,host,source,_raw\n" + rows))
     assert (str(found.cause), found.host) == ("gpu-oom-init", "gpu-a")
+
+
+def test_other_units_of_the_same_journal_that_failed_as_well_are_named(tmp_path: Path) -> None:
+    lines = [
+        f"2026-05-09T10:15:{20 + n:02d}+0000 gpu01 systemd[1]: {unit}.service: {text}\n"
+        for n, unit in enumerate(("gateway", "llm"))
+        for text in ("Main process exited, code=exited, status=1/FAILURE", "Failed with result 'exit-code'.")
+    ]
+    found = diagnosed(folder(tmp_path / "e", journal="".join(lines)))
+    assert [w.text for w in found.warnings if w.kind == "also-failed"] == [
+        f"failed as well, and not looked at: {'llm' if found.unit == 'gateway.service' else 'gateway'}.service (--unit)"
+    ]
