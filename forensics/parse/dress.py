@@ -24,6 +24,10 @@ _ENTITIES = {
     "&gt;": ">", "&lt;": "<", "&amp;": "&", "&quot;": '"', "&apos;": "'", "&nbsp;": " ", "&#39;": "'", "&#x27;": "'", "&#34;": '"', "&#96;": "`", "&#160;": " ",
 }  # fmt: skip
 _DIGIT = re.compile(r"\d")  # a level alone is a word of a table as well
+_DIGITS = dict.fromkeys(map(ord, "0123456789"))
+_NAMED = re.compile(
+    r"[A-Za-z][\w.-]{0,60} {0,20}\| |\[(?:pod|container)/|[\w.-]{2,60} [\w.-]{2,60} \d{4}-\d\d-\d\dT"
+)  # whose line it is: compose, kubectl, stern
 _TAG = re.compile(r"<[A-Za-z/][^<>\n]{0,200}>")
 _BREAK = re.compile(r"<br ?/?>\s*$")
 _SPACES = str.maketrans({"\u00a0": " ", "\u202f": " ", "\u2007": " ", "\u2009": " ", "\u200b": None, "\ufeff": None})
@@ -180,6 +184,8 @@ def _wrapped(lines: Lines) -> Lines | None:
     broken = [at for at, line in enumerate(full[:-1]) if len(line) == width]
     if not 60 <= width <= 400 or len(broken) < 2 or sum(1 for line in full if line.strip()) > 20_000:
         return None
+    if len({full[at].translate(_DIGITS) for at in broken}) < 2:
+        return None  # one message, said again and again
     follows = [at for at in broken if _goes_on(full[at + 1])]
     heads = sum(1 for line in full if known(line) or shape.STATUS_KEY.match(line))
     if 10 * len(follows) < 9 * len(broken) or not heads:
@@ -207,7 +213,12 @@ def _wrapped(lines: Lines) -> Lines | None:
 def _goes_on(text: str) -> bool:
     """Whether a line can be the rest of the one above."""
     return bool(text.strip()) and not (
-        known(text) or shape.STATUS_KEY.match(text) or shape.STATE_WORD.fullmatch(text) or FENCE.match(text) or prompt.command_in(text) is not None
+        _NAMED.match(text)
+        or known(text)
+        or shape.STATUS_KEY.match(text)
+        or shape.STATE_WORD.fullmatch(text)
+        or FENCE.match(text)
+        or prompt.command_in(text) is not None
     )
 
 

@@ -120,3 +120,15 @@ def test_a_broken_line_is_cited_where_it_begins(tmp_path):
 )  # fmt: skip
 def test_what_is_no_dress_stays(text):
     assert dress.undressed(text.encode()) is None
+
+
+def test_a_message_that_is_said_again_and_again_is_no_line_broken_at_a_width() -> None:
+    loud = "webui-1   | 2025-05-09 12:00:03.120 | ERROR    | open_webui.routers.openai:send_get_request:72 - Cannot connect to host vllm:8000"
+    text = f"$ docker compose logs\n{loud}\nvllm-1    | INFO loading\n{loud.replace('03.120', '19.331')}\nvllm-1    | INFO still loading\n"
+    assert dress.undressed(text.encode()) is None
+
+
+def test_a_line_that_says_whose_it_is_belongs_to_none_above() -> None:
+    loud = ["webui-1   | " + "a" * 88, "webui-1   | " + "b" * 88]
+    text = f"May 09 10:15:18 gpu01 systemd[1]: Started x.service.\n{loud[0]}\nvllm-1    | INFO loading\n{loud[1]}\nvllm-1    | INFO still loading\n"
+    assert dress.undressed(text.encode()) is None
