@@ -63,7 +63,7 @@ def _outcome(target: FuzzTarget, data: bytes) -> BaseException | None:
     signal.setitimer(signal.ITIMER_PROF, LIMIT_S)
     try:
         target.run(data)
-    except (Exception, Hang) as error:  # noqa: BLE001
+    except (Exception, Hang) as error:  # noqa: BLE001  the exception is what is looked for: it is returned
         return error
     finally:
         signal.setitimer(signal.ITIMER_PROF, 0)

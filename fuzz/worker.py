@@ -28,7 +28,7 @@ def prepare() -> None:
     import atheris
 
     with atheris.instrument_imports(include=["forensics"]):
-        import forensics.reason  # which the pipeline imports when it needs it  # noqa: F401
+        import forensics.reason  # which the pipeline imports when it needs it  # noqa: F401  for its instrumentation
         from fuzz import targets
 
         targets.rules()
@@ -70,7 +70,7 @@ class Guarded:
             self.run(data)
         except (KeyboardInterrupt, SystemExit):
             raise
-        except BaseException as error:  # noqa: BLE001
+        except BaseException as error:  # noqa: BLE001  a finding, whatever it is: kept with its input
             signal.setitimer(signal.ITIMER_PROF, 0)
             self._note(data, error)
         finally:

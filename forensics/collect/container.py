@@ -6,6 +6,7 @@ import difflib
 import json
 import re
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from datetime import datetime, timezone
 from pathlib import Path
@@ -43,7 +44,7 @@ _EVENTS = {"docker": ("start", "die", "kill", "oom", "stop"), "podman": ("start"
 TEMPLATES = {"docker": _TEMPLATE % "", "podman": _TEMPLATE % '"ImageName":{{json .ImageName}},'}
 
 
-class ContainerSession:
+class ContainerSession(ABC):
     """What all sessions over a local client share. ``ask`` collects everything each time it is called; there are no questions to choose from."""
 
     live = False
@@ -74,11 +75,11 @@ class ContainerSession:
         self.took_s = time.monotonic() - began
         return sections
 
+    @abstractmethod
     def collect(self) -> list[Section]:
         """The sections, the state of the container first."""
-        raise NotImplementedError
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027  not for others to fill: there is nothing to close
         """Nothing is open between two commands."""
 
     def discard(self) -> None:

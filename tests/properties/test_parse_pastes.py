@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -76,4 +78,4 @@ def test_any_value_is_a_time_or_none(value: object) -> None:
 
 class _Nothing:
     hits = ()
-    counts: dict[str, int] = {}  # noqa: RUF012
+    counts: Mapping[str, int] = MappingProxyType({})
