@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from forensics.api import collect_bundle, diagnose, diagnose_capture, exit_code
     from forensics.errors import ForensicsError
     from forensics.model import Advice, Capture, Cause, Coverage, Diagnosis, Evidence, Health, Hypothesis, Life, Phase, Status, Target
-    from forensics.ruleset.load import load as load_rules
+    from forensics.ruleset.user import load_rules
 
 __version__ = "0.1.0"
 
@@ -22,7 +22,7 @@ _HOMES = {
     "diagnose": ("forensics.api", "diagnose"),
     "diagnose_capture": ("forensics.api", "diagnose_capture"),
     "exit_code": ("forensics.api", "exit_code"),
-    "load_rules": ("forensics.ruleset.load", "load"),
+    "load_rules": ("forensics.ruleset.user", "load_rules"),
     "ForensicsError": ("forensics.errors", "ForensicsError"),
     **{
         name: ("forensics.model", name)

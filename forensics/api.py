@@ -5,22 +5,24 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from forensics import clock, units
 from forensics.errors import TargetError, UsageError
 from forensics.model import (
+    BenchRun,
     Capture,
     Cause,
     Coverage,
     Diagnosis,
     Facts,
+    Frame,
     Health,
-    MarkKind,
+    Origin,
     PartKind,
     Pick,
     Section,
@@ -47,9 +49,11 @@ def diagnose(
     unit: str | None = None,
     since: str | float | None = None,
     bench: Sequence[Path | str] = (),
+    bench_fields: str | None = None,
     bench_window: tuple[float, float] | None = None,
     save: Path | None = None,
     redaction: Redaction | str | None = None,
+    rules: RuleSet | None = None,
     ssh_config: Path | None = None,
     sudo: bool = False,
     limits: Limits | None = None,
@@ -59,8 +63,8 @@ def diagnose(
     units could be meant).
 
     ``since`` is epoch seconds or what a person types ("-2h"). ``bench_window`` says when (first and last error, epoch seconds of this machine) the
-    output in ``bench`` was written, where its lines have no times of their own. ``sudo``: see ``collect.open_target``. Raises TargetError where
-    nothing could be seen at all.
+    output in ``bench`` was written, where its lines have no times of their own; ``bench_fields`` ("my_len=accept_len,…") what names of an own harness mean. ``sudo``: see ``collect.open_target``. ``rules``: those of
+    ``load_rules(…)``; the shipped ones where nothing is said. Raises TargetError where nothing could be seen at all.
 
     ``redaction`` is for what leaves the program. None: names are taken out of what is saved, and stay in the diagnoses; ``all``: out of both; else they stay in
     both. Secrets in a diagnosis are left to whoever writes it (``report`` masks them unless told otherwise).
@@ -68,31 +72,42 @@ def diagnose(
     from forensics import collect, ruleset
 
     say = progress or (lambda text: None)
+    fields = fields_given(bench_fields)
     redaction = Redaction(redaction) if redaction else None
     words = [target_words] if isinstance(target_words, str) else list(target_words)
-    after = clock.parse_typed(since, now=time.time()) if isinstance(since, str) else since
+    after = since_when(since)
     targets = collect.parse_targets(words)
-    loading = cache(ruleset.load)
-    redactor, turn = Redactor(), threading.Lock()  # one for all: what is host-1 in one answer is so in the next
+    loading = cache(lambda: ruleset.shipped_rules() if rules is None else rules)
+    redactor = Redactor()  # one for all: what is host-1 in one answer is so in the next
+    learnt = {id(target): threading.Event() for target in targets}
+    before = dict(zip(map(id, targets[1:]), learnt.values(), strict=False))  # names are numbered in the order of the targets, however quick each is
     if save is not None:
         check_place(save, several=len(targets) > 1)
 
     def one(target: Target, run: Start) -> list[Diagnosis]:
+        try:
+            return looked_at(target, run)
+        finally:
+            learnt[id(target)].set()
+
+    def looked_at(target: Target, run: Start) -> list[Diagnosis]:
         say(f"{target.name}: connecting" if target.kind is TargetKind.SSH else f"{target.name}: reading")
         with collect.open_target(target, since=after, limits=limits, run=run, ssh_config=ssh_config, sudo=sudo, progress=say) as session:
-            rules = loading()  # while the connection is made
-            captures = [with_bench(c, bench, window=bench_window) for c in look(session, rules, unit=unit, since=after, progress=say)]
-            if redaction is Redaction.ALL or (save is not None and redaction is None):
-                say(f"{target.name}: gathering names")
-                with turn:
-                    for capture in captures:
-                        redactor.learn(capture)
-            if save is not None:
-                with turn:
+            known = loading()  # while the connection is made
+            captures = [
+                replace(with_bench(c, bench, window=bench_window), **fields) for c in look(session, known, unit=unit, since=after, progress=say)
+            ]
+            if redaction is Redaction.ALL or save is not None:
+                if id(target) in before:
+                    before[id(target)].wait()
+                if redaction in (Redaction.ALL, None):
+                    say(f"{target.name}: gathering names")
+                    captures = [collect.read_what_is_left(capture, redactor.learn)[1] for capture in captures]
+                if save is not None:
                     where = save if len(targets) == 1 else save / re.sub(r"[^\w.@-]+", "_", redactor.name(target.name))
                     collect.packing.write(captures, where, mask=mask_for(redaction or Redaction.ALL, redactor))
-            say(f"{target.name}: reasoning")
-            found = [diagnose_capture(c, rules, unit=unit) for c in captures]
+                learnt[id(target)].set()
+            found = [diagnose_capture(c, known, unit=unit, progress=say) for c in captures]
             session.discard()
         return found
 
@@ -117,6 +132,7 @@ def collect_bundle(
     bench: Sequence[Path | str] = (),
     redaction: Redaction | str = Redaction.ALL,
     force: bool = False,
+    rules: RuleSet | None = None,
     ssh_config: Path | None = None,
     sudo: bool = False,
     limits: Limits | None = None,
@@ -131,21 +147,24 @@ def collect_bundle(
     from forensics import collect, ruleset
 
     say = progress or (lambda text: None)
-    after = clock.parse_typed(since, now=time.time()) if isinstance(since, str) else since
+    after = since_when(since)
     targets = collect.parse_targets([target_words] if isinstance(target_words, str) else list(target_words))
     several, wanted = len(targets) > 1, Redaction(redaction)
     if isinstance(output, Path):
         check_place(output, several=several, force=force)
     elif output is not None and several:
         raise UsageError("several targets cannot go to one stream", hint="-o FOLDER keeps a bundle of each")
-    loading = cache(ruleset.load)
+    loading = cache(lambda: ruleset.shipped_rules() if rules is None else rules)
 
     def one(target: Target, run: Start) -> Bundle:
         say(f"{target.name}: connecting" if target.kind is TargetKind.SSH else f"{target.name}: reading")
         with collect.open_target(target, since=after, limits=limits, run=run, ssh_config=ssh_config, sudo=sudo, progress=say) as session:
             captures = [with_bench(c, bench) for c in look(session, loading(), unit=unit, since=after, progress=say)]
             say(f"{target.name}: saving")
-            mask = mask_for(wanted, Redactor.for_capture(*captures) if wanted is Redaction.ALL else Redactor())
+            redactor = Redactor()
+            if wanted is Redaction.ALL:
+                captures = [collect.read_what_is_left(capture, redactor.learn)[1] for capture in captures]
+            mask = mask_for(wanted, redactor)
             made = collect.packing.keep(captures, target.name, output, several=several, mask=mask, force=force)
             session.discard()
         return made
@@ -155,6 +174,11 @@ def collect_bundle(
     loading()
     answers = collect.side_by_side(targets, one)
     return [collect.Bundle(target=t.name, error=str(got)) if isinstance(got, TargetError) else got for t, got in zip(targets, answers, strict=True)]
+
+
+def since_when(since: str | float | None) -> float | None:
+    """Epoch seconds of what a person typed ("-2h"); a number is that already."""
+    return clock.parse_typed(since, now=time.time()) if isinstance(since, str) else since
 
 
 def check_place(where: Path, *, several: bool, force: bool = False) -> None:
@@ -181,13 +205,13 @@ def unseen(name: str, error: TargetError) -> Diagnosis:
     return Diagnosis(target=name, headline=str(error), health=Health.UNKNOWN, cause=Cause.EVIDENCE_MISSING, status=Status.ESTABLISHED)
 
 
-def script_of(*, unit: str | None = None, since: str | float | None = None, sudo: bool = False) -> str:
+def script_of(*, unit: str | None = None, since: str | float | None = None, sudo: bool = False, rules: RuleSet | None = None) -> str:
     """What a host would be sent, in all its rounds: nothing else ever runs there."""
     from forensics import ruleset
     from forensics.collect.shown import shown
 
-    after = clock.parse_typed(since, now=time.time()) if isinstance(since, str) else since
-    profiles = ruleset.load().profiles
+    after = since_when(since)
+    profiles = (ruleset.shipped_rules() if rules is None else rules).profiles
     endpoints = {(e.path, e.limit_s): e for p in profiles for e in p.endpoints}
     ports = sorted({p.port for p in profiles if p.port})
     return shown(unit, ports=ports, endpoints=tuple(endpoints.values()), since=after, sudo=sudo)
@@ -199,7 +223,8 @@ def look(session: Session, rules: RuleSet, *, unit: str | None, since: float | N
     from forensics.collect import plan
 
     if isinstance(session, collect.SavedSession):
-        return list(session.captures)
+        of_it = [c for c in session.captures if c.pick.unit == units.full_name(unit)] if unit else []
+        return of_it or list(session.captures)
     if not session.live:
         asked = units.full_name(unit) if unit else None  # kept with what is saved; which unit that is, the evidence tells
         return [collect.capture_from(session, session.ask(()), pick=Pick(asked=asked))]
@@ -253,30 +278,117 @@ def with_bench(capture: Capture, bench: Sequence[Path | str], *, window: tuple[f
     extra = []
     for index, name in enumerate(bench):
         path = Path(name)
-        part = None if path.suffix == ".json" else PartKind.CLIENT
+        part = None if path.suffix in (".json", ".jsonl") else PartKind.CLIENT
         extra.append(Section(name="bench" if index == 0 else f"bench-{index + 1}", argv=str(path), path=path, coverage=Coverage.GIVEN, part=part))
     return replace(capture, sections=(*capture.sections, *extra), bench_window=window) if extra else capture
 
 
-def diagnose_capture(capture: Capture, rules: RuleSet, *, unit: str | None = None) -> Diagnosis:
+def diagnose_capture(capture: Capture, rules: RuleSet, *, unit: str | None = None, progress: Progress | None = None) -> Diagnosis:
     """Frames, hits, facts, diagnosis: the same for a live host and for saved files."""
-    from forensics import reason
+    from forensics import parse, reason
 
-    facts, capture = facts_of(capture, rules, unit=unit)
-    return reason.diagnose(facts, rules, capture)
+    facts, capture = facts_of(capture, rules, unit=unit, progress=progress)
+    if progress is not None:
+        progress(f"{capture.target.name}: reasoning")
+    return reason.diagnose(facts, rules, capture, again=parse.Again(capture, rules.prefixes))
 
 
-def facts_of(capture: Capture, rules: RuleSet, *, unit: str | None = None) -> tuple[Facts, Capture]:
-    """The facts of a capture in one pass over its text, and the capture with its unit picked (saved files: out of the evidence itself)."""
-    from forensics import parse, ruleset
+def holding(target_word: str, rules: RuleSet) -> set[str]:
+    """The ``when`` rules that hold, or may hold, for saved evidence."""
+    from forensics.reason.known import known_facts
+    from forensics.reason.place import story_of
+    from forensics.reason.verdict import conditions
+
+    found: set[str] = set()
+    for capture in _saved([target_word], rules):
+        facts, picked = facts_of(capture, rules)
+        story = story_of(facts, rules, picked.pick.unit, at=facts.at, pick=picked.pick)
+        found |= {signal.rule for signal in conditions(known_facts(story))}
+    return found
+
+
+def _saved(target_words: Sequence[str], rules: RuleSet) -> Iterator[Capture]:
+    """The captures of saved evidence, each to be read before the next is asked for. Raises UsageError for a host: its answers would have to be collected first."""
+    from forensics import collect
+
+    for target in collect.parse_targets(list(target_words)):
+        if target.kind in (TargetKind.SSH, TargetKind.LOCAL):
+            raise UsageError("no file of that name", at=target.name, hint="ddforensics collect keeps what a host says as files")
+        with collect.open_target(target, since=None) as session:
+            yield from look(session, rules, unit=None, since=None, progress=lambda text: None)
+            session.discard()
+
+
+def facts_of(capture: Capture, rules: RuleSet, *, unit: str | None = None, progress: Progress | None = None) -> tuple[Facts, Capture]:
+    """The facts of a capture in one pass over its text, and the capture with its unit picked (saved files: out of the evidence itself).
+
+    What is gone since it was listed is left out, and said; TargetError where nothing is left.
+    """
+    from forensics import collect
+
+    return collect.read_what_is_left(capture, lambda left: _facts_of(left, rules, unit, progress))[0]
+
+
+def _facts_of(capture: Capture, rules: RuleSet, unit: str | None, progress: Progress | None) -> tuple[Facts, Capture]:
+    from forensics import parse, reading, ruleset
 
     capture = parse.prepared(capture)
-    blocks, tails = parse.watch(parse.frames(capture, rules.prefixes))
-    scanned = ruleset.scan(blocks, rules)
+    scanned, tails = reading.read(capture, rules, rules.prefixes, progress=progress)
+    scanned = ruleset.joined(scanned, rules)
     facts = _dated(parse.facts(capture, scanned, tails=tails, about=units.full_name(unit) if unit else None), capture)
     if capture.pick.unit is None and capture.target.kind not in (TargetKind.SSH, TargetKind.LOCAL, TargetKind.BUNDLE):
-        capture = replace(capture, pick=_pick_from_evidence(facts, rules, unit or capture.pick.asked))
+        marks = {m.id: m.kind for p in rules.profiles for m in p.marks}
+        capture = replace(capture, pick=units.from_evidence(facts, marks, unit or capture.pick.asked))
+    elif unit is not None:
+        capture = replace(capture, pick=units.replayed(capture.pick, units.full_name(unit), facts.unit_names))
     return facts, capture
+
+
+def fields_given(text: str | None) -> dict[str, Any]:
+    """What a capture keeps of a mapping of names; nothing where none was given. Raises UsageError."""
+    from forensics.parse import matrix
+
+    return {"bench_fields": tuple(matrix.fields_of(text).items())} if text else {}
+
+
+def benches_of(target_word: str, *, rules: RuleSet | None = None, fields: str | None = None, unread: list[str] | None = None) -> tuple[BenchRun, ...]:
+    """The client runs in saved evidence: a file, a folder, a bundle. ``fields`` as ``bench_fields`` of ``diagnose``. Raises UsageError for a host.
+
+    What could not be read of their files is added to ``unread``, a sentence each.
+    """
+    from forensics import ruleset
+
+    known = ruleset.shipped_rules() if rules is None else rules
+    given = fields_given(fields)
+    found: list[BenchRun] = []
+    for capture in _saved([target_word], known):
+        facts = facts_of(replace(capture, **given), known)[0]
+        found.extend(facts.benches)
+        mine = {run.source for run in facts.benches}
+        if unread is not None:
+            unread.extend(f"{problem.source}, line {problem.line}: {problem.text}" for problem in facts.problems if problem.source in mine)
+    return tuple(found)
+
+
+def lines_of(target_words: Sequence[str], rules: RuleSet, *, wanted: Callable[[bytes], bool]) -> Iterator[Frame]:
+    """The log lines of saved files as rules see them: prefixes taken off, the writer known. ``wanted`` decides on a line without its digits. Raises UsageError for a host."""
+    from forensics import parse
+
+    for capture in _saved(target_words, rules):
+        for block in parse.frames(parse.prepared(capture), rules.prefixes):
+            yield from (block.frame(i) for i, key in enumerate(block.keys) if wanted(key))
+
+
+def message_of(line: str, rules: RuleSet) -> tuple[str, Origin]:
+    """The message of one log line without what stands before it, and who wrote it; the line itself where that is not known."""
+    from forensics import parse
+
+    section = Section(name="line", path=Path("-"), text=line.encode("utf-8", "replace"), coverage=Coverage.GIVEN)
+    capture = Capture(target=Target(kind=TargetKind.FILES, name="line"), sections=(section,))
+    found = [block.frame(i) for block in parse.frames(capture, rules.prefixes) for i in range(len(block.keys))]
+    if len(found) != 1 or not found[0].text.strip() or found[0].text not in line:
+        return line, Origin.ANY
+    return found[0].text, found[0].origin
 
 
 def _dated(facts: Facts, capture: Capture) -> Facts:
@@ -285,48 +397,6 @@ def _dated(facts: Facts, capture: Capture) -> Facts:
         return facts
     first, last = capture.bench_window
     return replace(facts, benches=tuple(replace(b, first_at=first, last_at=last) if b.first_at is None else b for b in facts.benches))
-
-
-def _pick_from_evidence(facts: Facts, rules: RuleSet, unit: str | None) -> Pick:
-    """Which unit files are about: the one asked for, if the evidence knows it or a near name; else the one it speaks of most."""
-    asked = (unit if unit in facts.units else units.full_name(unit)) if unit else None
-    if asked is not None:
-        state = facts.units.get(asked)
-        if state is not None and state.load == "not-found":
-            meant, distance, close = units.near(asked, [n for n in facts.unit_names if n != asked])
-            if meant is not None:
-                return Pick(asked=asked, unit=meant, how="mistyped", distance=distance, why=units.difference(asked, meant, distance))
-            return Pick(asked=asked, unit=asked, how="asked", candidates=close)
-        if asked not in facts.unit_names and facts.unit_names:
-            meant, distance, _ = units.near(asked, facts.unit_names)
-            if meant is not None:
-                return Pick(asked=asked, unit=meant, how="mistyped", distance=distance, why=units.difference(asked, meant, distance))
-            if any(name in facts.units for name in facts.unit_names):
-                why = f"the evidence says nothing of {asked}; it speaks of {', '.join(facts.unit_names[:3])}"
-                return Pick(asked=asked, unit=asked, how="missing", why=why, candidates=facts.unit_names)
-        return Pick(asked=asked, unit=asked, how="asked")
-    votes: dict[str, int] = {}
-    ends = {
-        m.id
-        for p in rules.profiles
-        for m in p.marks
-        if m.kind in (MarkKind.EXITED, MarkKind.FAILED, MarkKind.RESTART, MarkKind.START_LIMIT, MarkKind.OOM_KILL)
-    }
-    for seen in facts.seen:
-        named = seen.hit.captures.get("unit") or (seen.record.unit if seen.record.unit != "init.scope" else "")
-        if named and named.endswith((".service", ".scope")):
-            # timers run all day; what failed is what somebody asks about
-            votes[named] = votes.get(named, 0) + (100 if seen.hit.rule in ends else 1)
-    for name in filter(None, facts.units):
-        votes[name] = votes.get(name, 0) + 100_000
-    if not votes:
-        typed = {a.unit for a in facts.asked if a.unit is not None}
-        if not facts.unit_names and len(typed) == 1:
-            return Pick(unit=typed.pop(), how="evidence", why="the only unit that was asked about")
-        return Pick(unit=facts.unit_names[0], how="evidence", why="the only unit named in the evidence") if len(facts.unit_names) == 1 else Pick()
-    best = max(votes, key=lambda n: votes[n])
-    others = tuple(n for n in votes if n != best)
-    return Pick(unit=best, how="evidence", why="the unit that the evidence speaks of", candidates=others)
 
 
 ORDER = (3, 5, 1, 4, 0)
@@ -347,6 +417,8 @@ def code_of(diagnosis: Diagnosis) -> int:
         return 5 if diagnosis.health is not Health.UNKNOWN or diagnosis.evidence else 3
     if cause is Cause.STARTUP_RACE and diagnosis.health in (Health.STARTING, Health.UNKNOWN) and diagnosis.ready_at is None:
         return 4
+    if cause is Cause.OPERATOR_STOP and diagnosis.client is not None and diagnosis.client.failed:
+        return 1  # the stop is no fault, but somebody asks why the client failed, and this is why
     if cause in (Cause.HEALTHY, Cause.OPERATOR_STOP):
         return 4 if cause is Cause.HEALTHY and diagnosis.health is Health.STARTING else 0
     return 1

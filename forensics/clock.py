@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Callable
 from datetime import datetime, timezone
 
+from forensics import lazily
 from forensics.errors import UsageError
 
 SYSTEM_CLOCK: Callable[[], float] = time.time
@@ -36,24 +37,33 @@ _MONTHS = {
 _MONTH = r"[^\W\d_]{3,6}\.?|\d{1,2}[月월]"
 _CLOCK = r"(\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?"
 _ZONE = r"(?: ?(Z|[+-]\d\d(?::?\d\d)?)| ([A-Z][A-Za-z]{1,5}|[+-]\d\d(?::?\d\d)?))?"
-_ISO = re.compile(r"(?:[A-Z][a-z]{2} )?(\d{4})[-/](\d\d)[-/](\d\d)(?:T| (?:- )?)" + _CLOCK + _ZONE)
-_SYSLOG = re.compile(rf"({_MONTH}) ([ \d]?\d) " + _CLOCK)
-_MONTH_DAY = re.compile(r"(\d\d)-?(\d\d) " + _CLOCK)  # 05-09 10:15:18, and glog's 0509 10:15:18.123456
-_CTIME = re.compile(r"[A-Z][a-z]{2} ([A-Z][a-z]{2}) ([ \d]?\d) " + _CLOCK + r" (\d{4})" + _ZONE)
-_KIBANA = re.compile(r"([A-Z][a-z]{2}) (\d{1,2}), (\d{4}) @ (\d\d:\d\d:\d\d(?:\.\d{1,9})?)")
-_SINCE_BOOT = re.compile(r"\d{1,8}\.\d{6}")
-_UNIX = re.compile(r"@?(\d{9,10})(?:\.(\d{1,9}))?")
+_ISO = lazily.pattern(r"(?:[A-Z][a-z]{2} )?(\d{4})[-/](\d\d)[-/](\d\d)(?:T| (?:- )?)" + _CLOCK + _ZONE)
+_SYSLOG = lazily.pattern(rf"({_MONTH}) ([ \d]?\d) " + _CLOCK)
+_MONTH_DAY = lazily.pattern(r"(\d\d)-?(\d\d) " + _CLOCK)  # 05-09 10:15:18, and glog's 0509 10:15:18.123456
+_CTIME = lazily.pattern(r"[A-Z][a-z]{2} ([A-Z][a-z]{2}) ([ \d]?\d) " + _CLOCK + r" (\d{4})" + _ZONE)
+_KIBANA = lazily.pattern(r"([A-Z][a-z]{2}) (\d{1,2}), (\d{4}) @ (\d\d:\d\d:\d\d(?:\.\d{1,9})?)")
+_SINCE_BOOT = lazily.pattern(r"\d{1,8}\.\d{6}")
+_UNIX = lazily.pattern(r"@?(\d{9,10})(?:\.(\d{1,9}))?")
 
-# systemd's own table (src/basic/time-util.c): a month is 30.44 days, a year 365.25
+# systemd's own table (src/basic/time-util.c), and milliseconds in full, as others write them: a month is 30.44 days, a year 365.25
 _UNITS = {
-    "us": 1e-6, "usec": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "msec": 1e-3,
+    "us": 1e-6, "usec": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "msec": 1e-3, "millisecond": 1e-3, "milliseconds": 1e-3,
     "s": 1.0, "sec": 1.0, "second": 1.0, "seconds": 1.0, "secs": 1.0,
     "m": 60.0, "min": 60.0, "mins": 60.0, "minute": 60.0, "minutes": 60.0,
     "h": 3600.0, "hr": 3600.0, "hour": 3600.0, "hours": 3600.0,
     "d": DAY_S, "day": DAY_S, "days": DAY_S, "w": 7 * DAY_S, "week": 7 * DAY_S, "weeks": 7 * DAY_S,
     "M": 2629800.0, "month": 2629800.0, "months": 2629800.0, "y": 31557600.0, "year": 31557600.0, "years": 31557600.0,
 }  # fmt: skip
-_SPAN = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-zµμ]+)")
+_SPAN = lazily.pattern(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-zµμ]+)")
+
+# hours east of UTC, by the names that the zone database gives today; an offset beside several places is one of several
+_NAMED: dict[str, tuple[float, ...]] = {
+    "WET": (0,), "WEST": (1,), "CET": (1,), "CEST": (2,), "EET": (2,), "EEST": (3,), "MSK": (3,), "BST": (1,), "IST": (5.5, 1, 2), "IDT": (3,),
+    "NST": (-3.5,), "NDT": (-2.5,), "AST": (-4,), "ADT": (-3,), "EST": (-5,), "EDT": (-4,), "CST": (-6, 8, -5), "CDT": (-5, -4), "MST": (-7,), "MDT": (-6,),
+    "PST": (-8, 8), "PDT": (-7,), "AKST": (-9,), "AKDT": (-8,), "HST": (-10,), "JST": (9,), "KST": (9,), "HKT": (8,), "WIB": (7,), "WITA": (8,), "WIT": (9,),
+    "PKT": (5,), "WAT": (1,), "CAT": (2,), "SAST": (2,), "EAT": (3,), "AWST": (8,), "ACST": (9.5,), "ACDT": (10.5,), "AEST": (10,), "AEDT": (11,),
+    "NZST": (12,), "NZDT": (13,),
+}  # fmt: skip
 
 
 # --------------------------------------------------------------------------- reading
@@ -63,7 +73,7 @@ def parse_stamp(text: str, *, year: int | None = None, zone_s: float | None = No
     """Epoch seconds of a stamp as a program wrote it, or None.
 
     ``year`` completes stamps that have none; without it they are None, as is a time of day alone: nothing is guessed here (see ``year_for``).
-    The names of zones other than UTC and GMT are not believed (CST is two of them): such a stamp is in ``zone_s``, like one without a zone.
+    The names of zones other than UTC and GMT are not believed by themselves (CST is two of them): such a stamp is in ``zone_s``, like one without a zone.
     """
     text = text.strip().strip("[]")
     if found := _ISO.fullmatch(text):
@@ -108,6 +118,27 @@ def has_zone(text: str) -> bool:
         zone, name = found.groups()[-2:]
         return bool(zone) or name in ("UTC", "GMT") or bool(name and name[0] in "+-")
     return _UNIX.fullmatch(text) is not None
+
+
+def zone_name(text: str) -> str:
+    """The name of the zone in a stamp, as ``PDT``, where it has one that is not believed; else "". Of a zone that nobody knows it is any word: ``XJT``."""
+    text = text.strip().strip("[]")
+    found = _ISO.fullmatch(text) or _CTIME.fullmatch(text)
+    name = found.groups()[-1] if found is not None else None
+    return name if name and name[0] not in "+-" and name not in ("UTC", "GMT") else ""
+
+
+def written_offset(text: str) -> float | None:
+    """Seconds east of UTC, where a stamp says so in digits; None for one with a name, with ``Z``, or with nothing."""
+    text = text.strip().strip("[]")
+    found = _ISO.fullmatch(text) or _CTIME.fullmatch(text)
+    zone = next((zone for zone in found.groups()[-2:] if zone and zone[0] in "+-"), None) if found is not None else None
+    return _zone(zone, None) if zone else None
+
+
+def named_offsets(name: str) -> tuple[float, ...]:
+    """What the name of a zone may mean, in seconds east of UTC: none where it is not known, several where it is used for several."""
+    return tuple(hours * 3600.0 for hours in _NAMED.get(name, ()))
 
 
 def offset(east_s: float) -> str:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from forensics.model import Location
+if TYPE_CHECKING:  # every command imports this module, --help too, and the nouns cost as much as click
+    from forensics.model import Location
 
 
 class ForensicsError(Exception):

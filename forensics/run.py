@@ -9,7 +9,6 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-import re
 import select
 import shutil
 import signal
@@ -28,6 +27,7 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
 
+from forensics import lazily
 from forensics.errors import ForensicsError
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ _KEEP = 1 << 20  # bytes of output kept from its begin, and from its end
 _MAX_LINE = 1 << 16
 _CHUNK = 1 << 16
 _QUIET_S = 0.3  # how long a grandchild that holds the output open may be silent after the child's exit
-_REFUSED = re.compile(rb"(?i)connection[ _]?refused|econnrefused|\[errno 111\]|os error 111")
+_REFUSED = lazily.pattern(rb"(?i)connection[ _]?refused|econnrefused|\[errno 111\]|os error 111")
 _FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
 _FROM_KEYS = (signal.SIGINT, signal.SIGQUIT)
 

@@ -29,6 +29,7 @@ def wait_until_ready(
     limit_s: float = 1800.0,
     every_s: float = EVERY_S,
     redaction: Redaction | str | None = None,
+    rules: RuleSet | None = None,
     ssh_config: Path | None = None,
     sudo: bool = False,
     progress: Callable[[str], None] | None = None,
@@ -42,7 +43,7 @@ def wait_until_ready(
     from forensics import collect, ruleset
 
     say = progress or (lambda text: None)
-    rules = ruleset.load()
+    rules = ruleset.shipped_rules() if rules is None else rules
     (place,) = collect.parse_targets([target])
     began = clock()
     limits = collect.Limits(total_s=limit_s + 120.0)

@@ -57,6 +57,7 @@ Exit codes:
     "--sudo", is_flag=True, help="On the host, read with sudo -n what root may see; where that is refused it is said, and the rest is kept."
 )
 @click.option("--show-script", is_flag=True, help="Print what would run on a host, and collect nothing.")
+@screen.rules_option
 @click.option("-F", "--ssh-config", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="As ssh -F.")
 @click.option("-v", "--verbose", is_flag=True, help="Each step on standard error.")
 def command(
@@ -69,6 +70,7 @@ def command(
     redaction: str,
     sudo: bool,
     show_script: bool,
+    rule_paths: tuple[Path, ...],
     ssh_config: Path | None,
     verbose: bool,
 ) -> None:
@@ -80,9 +82,10 @@ def command(
 
     if show_script:
         screen.only_hosts(targets)
-        click.echo(api.script_of(unit=unit, since=since, sudo=sudo), nl=False)
+        click.echo(api.script_of(unit=unit, since=since, sudo=sudo, **screen.own_rules(rule_paths)), nl=False)
         return
     expect_no_missing_sample(targets)
+    own = screen.own_rules(rule_paths)
     where = _standard_output() if str(output) == "-" else output
     try:
         with screen.Progress(sys.stderr, lines=verbose) as progress:
@@ -97,6 +100,7 @@ def command(
                 ssh_config=ssh_config,
                 sudo=sudo,
                 progress=progress,
+                **own,
             )
     except TargetError as error:
         raise hinting_at_sample(error, targets) from error

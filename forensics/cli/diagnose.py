@@ -69,6 +69,7 @@ Exit codes (several targets: the worst, in the order 3 5 1 4 0):
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="Output of the benchmark or client that failed. May be repeated.",
 )
+@screen.fields_option("--bench-fields")
 @click.option("--format", "form", type=click.Choice(FORMATS), help="Default: text, or by the suffix of -o. JSON is one object a line.")
 @click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write the report there instead of to standard output.")
 @click.option(
@@ -79,6 +80,7 @@ Exit codes (several targets: the worst, in the order 3 5 1 4 0):
 )
 @click.option("--show-script", is_flag=True, help="Print what would run on a host, and look at nothing.")
 @screen.redact_option
+@screen.rules_option
 @click.option("-F", "--ssh-config", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="As ssh -F.")
 @click.option("--color", type=click.Choice(("auto", "always", "never")), default="auto", help="Default: on a terminal, unless NO_COLOR is set.")
 @click.option("--width", type=click.IntRange(min=60), metavar="N", help="Columns of the text. Default: the terminal's.")
@@ -90,12 +92,14 @@ def command(
     unit: str | None,
     since: str | None,
     benches: tuple[Path, ...],
+    fields: str | None,
     form: str | None,
     output: Path | None,
     save: Path | None,
     sudo: bool,
     show_script: bool,
     redaction: str | None,
+    rule_paths: tuple[Path, ...],
     ssh_config: Path | None,
     color: str,
     width: int | None,
@@ -109,16 +113,27 @@ def command(
         from forensics.api import script_of
 
         screen.only_hosts(targets)
-        screen.write(script_of(unit=unit, since=since, sudo=sudo), output)
+        screen.write(script_of(unit=unit, since=since, sudo=sudo, **screen.own_rules(rule_paths)), output)
         return
     expect_no_missing_sample(targets)
     form = form or form_of(output)
+    own = screen.own_rules(rule_paths)
     api = pipeline(ctx)
     try:
         with screen.Progress(sys.stderr, lines=verbose) as progress:
             how = screen.redacting(redaction)
             found = api.diagnose(
-                targets, unit=unit, since=since, bench=benches, save=save, ssh_config=ssh_config, sudo=sudo, progress=progress, **how
+                targets,
+                unit=unit,
+                since=since,
+                bench=benches,
+                bench_fields=fields,
+                save=save,
+                ssh_config=ssh_config,
+                sudo=sudo,
+                progress=progress,
+                **how,
+                **own,
             )
     except TargetError as error:
         raise hinting_at_sample(error, targets) from error

@@ -6,9 +6,9 @@ Exit codes are those of the design: 0 nothing wrong, 1 explained, 2 usage, 3 cou
 from __future__ import annotations
 
 import errno
+import gc
 import signal
 import sys
-import traceback
 from collections.abc import Sequence
 from contextlib import suppress
 from importlib import import_module
@@ -24,6 +24,7 @@ from forensics.errors import ForensicsError, RuleErrors
 if TYPE_CHECKING:
     from forensics.cli.pipeline import Pipeline
 
+_BETWEEN_LOOKS = 50_000  # objects
 INTERRUPTED = 130
 COULD_NOT_LOOK = 3
 BROKEN_PIPE = 141  # 128 + SIGPIPE, as the shell says it
@@ -35,8 +36,9 @@ COMMANDS = {
     "collect": ("forensics.cli.collect", "Keep what a host says in one file, to diagnose elsewhere."),
     "wait": ("forensics.cli.wait", "Wait until a server is ready, or say why it will not be."),
     "run": ("forensics.cli.run", "Run a benchmark untouched; diagnose the server when it fails."),
+    "compare": ("forensics.cli.compare", "Hold two results of one benchmark against each other, for CI."),
     "samples": ("forensics.cli.samples", "List the shipped captures, or copy them."),
-    "rules": ("forensics.cli.rules", "List, show, check and test the rules."),
+    "rules": ("forensics.cli.rules", "List, show, check and try the rules; begin a new one."),
 }
 
 EPILOG = """\
@@ -132,6 +134,8 @@ def main(argv: Sequence[str] | None = None, *, pipeline: Pipeline | None = None)
 
 
 def _own_fault() -> int:
+    import traceback
+
     with suppress(OSError):  # standard error may be what cannot be written
         traceback.print_exc()
     _say("this is a fault of ddforensics itself, not a finding about the host")
@@ -152,6 +156,8 @@ def complain(error: ForensicsError) -> None:
 
 def entry() -> NoReturn:
     """The console script. SIGTERM and SIGHUP unwind like Ctrl-C, so that nothing temporary is left behind."""
+    # nearly all that a short-lived program makes lives until it ends: to look through it for rubbish a hundred times is for nothing
+    gc.set_threshold(_BETWEEN_LOOKS, 20, 100)
     for signum in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(signum) is signal.SIG_DFL:
             signal.signal(signum, _leave)
@@ -160,6 +166,7 @@ def entry() -> NoReturn:
         sys.stdout.flush()
     except OSError:
         streams.let_go_of_stdout()
+    gc.freeze()  # the end of the interpreter looks through all of it as well
     sys.exit(code)
 
 

@@ -2,132 +2,213 @@
 
 from __future__ import annotations
 
+import json
 import sys
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from forensics.cli import screen
-from forensics.errors import UsageError
+from forensics.cli import rules_new, rules_try, screen
+from forensics.cli.rules_known import causes, complete_ids, completing, ids, nearest, roles, servers, together
+from forensics.errors import RuleError, UsageError
 
 if TYPE_CHECKING:
-    from forensics.ruleset.schema import Rule, RuleSet
+    from forensics.model import Location
+    from forensics.ruleset.finding import Note
+    from forensics.ruleset.schema import RuleSet
+    from forensics.ruleset.user import Together
 
-PATH = click.option(
-    "--rules", "path", type=click.Path(exists=True, path_type=Path), metavar="PATH", help="A folder or file of rules. Default: the shipped ones."
-)
+JSON = click.option("--format", "form", type=click.Choice(("text", "json")), default="text", show_default=True, help="JSON is one object a line.")
+PATHS = click.argument("paths", nargs=-1, type=click.Path(exists=True, path_type=Path), metavar="[PATH]…")
+WHAT = ("rules", "profiles", "marks", "figures")
 
 
 @click.group()
 def command() -> None:
-    """List, show, check and test the rules."""
+    """List, show, check and test the rules; try one on a file, begin a new one.
+
+    Your own rules are added to the shipped ones: those in ~/.config/ddforensics/rules
+    and those that --rules names. Begin with docs/tutorial-new-server.md; the language: docs/rules.md.
+    """
+
+
+# --------------------------------------------------------------------------- list and show
 
 
 @command.command(name="list")
-@PATH
-@click.option("--cause", help="Only rules of this cause.")
-@click.option("--server", help="Only rules for this server (rules for any server are left out).")
-def list_(path: Path | None, cause: str | None, server: str | None) -> None:
+@screen.rules_option
+@click.option("--cause", help="Only rules of this cause.", shell_complete=completing(causes))
+@click.option("--server", help="Only rules for this server (rules for any server are left out).", shell_complete=completing(servers))
+@click.option("--role", help="Only rules of this role.", shell_complete=completing(roles))
+@click.option("--own", is_flag=True, help="Only your own rules.")
+@click.option("--what", type=click.Choice(WHAT), default="rules", show_default=True, help="What is listed.")
+@JSON
+def list_(rule_paths: tuple[Path, ...], cause: str | None, server: str | None, role: str | None, own: bool, what: str, form: str) -> None:
     """One line a rule: id, role, cause, server, what it says."""
     from tabulate import tabulate
 
-    rules = _load(path)
-    causes, servers = {str(r.cause) for r in rules.rules if r.cause}, {p.name for p in rules.profiles} | {s for r in rules.rules for s in r.server}
-    for what, asked, known in (("cause", cause, causes), ("server", server, servers)):
-        if asked and asked not in known:
-            raise UsageError(f"no rule is of the {what} {asked!r}", hint=_nearest(asked, known) or f"there are: {', '.join(sorted(known))}")
-    chosen = [r for r in rules.rules if (not cause or r.cause == cause) and (not server or server in r.server)]
-    rows = [[r.id, str(r.role), str(r.cause or ""), ",".join(r.server) or "any", r.says] for r in chosen]
-    columns = screen.width(None, sys.stdout)
-    for line in tabulate(rows, tablefmt="plain", disable_numparse=True).splitlines():
-        click.echo(line[:columns].rstrip() if sys.stdout.isatty() else line.rstrip())
+    from forensics.ruleset import describe, shipped_rules
+
+    rules = together(rule_paths, samples=form == "json")
+    asked = (("cause", cause, set(causes(rules))), ("server", server, set(servers(rules))), ("role", role, set(roles(rules))))
+    for name, word, known in asked:
+        if word and word not in known:
+            raise UsageError(f"no rule is of the {name} {word!r}", hint=nearest(word, known) or f"there are: {', '.join(sorted(known))}")
+    shipped = {id_ for id_, _ in describe.items(shipped_rules())} if own else set()
+    chosen = [
+        item for id_, item in describe.items(rules)
+        if describe.kind(item) == what[:-1] and id_ not in shipped and _fits(describe.data(item), cause=cause, server=server, role=role)
+    ]  # fmt: skip
+    if form == "json":
+        for item in chosen:
+            click.echo(json.dumps(describe.data(item), ensure_ascii=False))
+        return
+    room = screen.width(None, sys.stdout) if sys.stdout.isatty() else None
+    for line in tabulate([_row(describe.data(item)) for item in chosen], tablefmt="plain", disable_numparse=True).splitlines():
+        click.echo(line[:room].rstrip())
+
+
+def _fits(data: dict[str, object], *, cause: str | None, server: str | None, role: str | None) -> bool:
+    servers = data.get("server") or [data.get("profile") or data.get("name")]
+    assert isinstance(servers, list)
+    return (not cause or data.get("cause") == cause) and (not role or data.get("role") == role) and (not server or server in servers)
+
+
+def _row(data: dict[str, object]) -> list[str]:
+    if data["kind"] == "rule":
+        servers = data.get("server")
+        return [
+            str(data["id"]),
+            str(data["role"]),
+            str(data.get("cause", "")),
+            ",".join(servers) if isinstance(servers, list) else "any",
+            str(data.get("says", "")),
+        ]
+    if data["kind"] == "profile":
+        return [str(data["name"]), str(data.get("title", "")), str(data.get("port", "")), str(data["at"])]
+    return [str(data["id"]), str(data.get("line", ""))]
 
 
 @command.command()
-@PATH
-@click.argument("rule_id", metavar="ID")
-def show(path: Path | None, rule_id: str) -> None:
-    """One rule with all it holds, and where it stands."""
-    rules = _load(path)
-    rule = rules.rule(rule_id)
-    if rule is None:
-        raise UsageError(f"no rule has the id {rule_id!r}", hint=_nearest(rule_id, [r.id for r in rules.rules]) or "ddforensics rules list shows all")
-    for line in _described(rule):
+@screen.rules_option
+@JSON
+@click.argument("rule_id", metavar="ID", shell_complete=complete_ids)
+def show(rule_paths: tuple[Path, ...], rule_id: str, form: str) -> None:
+    """One rule, mark, figure or profile with all it holds, and where it stands. Former names are found, too."""
+    from forensics.ruleset import describe
+
+    rules = together(rule_paths)
+    item = describe.find(rules, rule_id)
+    if item is None:
+        raise UsageError(f"no rule has the id {rule_id!r}", hint=nearest(rule_id, ids(rules)) or "ddforensics rules list shows all")
+    if form == "json":
+        click.echo(json.dumps(describe.data(item), ensure_ascii=False, indent=1))
+        return
+    if describe.kind(item) == "rule" and rule_id != getattr(item, "id", rule_id):
+        click.echo(f"{rule_id} is a former name of {getattr(item, 'id', '')}", err=True)
+    for line in describe.lines(item):
         click.echo(line)
 
 
+# --------------------------------------------------------------------------- lint and test
+
+
+def _checked(paths: Sequence[Path], rule_paths: Sequence[Path]) -> tuple[Together, RuleSet | None, list[Path]]:
+    """What is to be checked, what it stands beside, and its folders: the named paths alone, or all there is."""
+    from forensics.ruleset import sources, user
+    from forensics.ruleset.loading import load, read
+
+    home = sources.own_folder()
+    if paths:
+        base = load()
+        others = user.around(paths, rule_paths, home=home, shipped=base)
+        found = user.Together(*_read(read(*paths, beside=base, giving_way=others)))
+        return found, user.joined(base, user.without(others, found.own)), list(paths)
+    shipped = read()
+    own = user.gather(rule_paths, home=home, shipped=shipped.rules)
+    whole = own.rules
+    faults = (*shipped.faults, *own.faults)
+    return user.Together(whole, whole, faults, shipped.files + own.files), None, [sources.SHIPPED, *([home] if home else []), *rule_paths]
+
+
+def _read(found: tuple[RuleSet, tuple[RuleError, ...], int]) -> tuple[RuleSet, RuleSet, tuple[RuleError, ...], int]:
+    rules, faults, files = found
+    return rules, rules, faults, files
+
+
 @command.command()
-@PATH
+@screen.rules_option
+@click.option("--all", "everything", is_flag=True, help="Remarks as well: what is well, and could be tidier.")
+@JSON
+@PATHS
 @click.pass_context
-def lint(ctx: click.Context, path: Path | None) -> None:
-    """Check all rules: syntax, vocabularies, slow expressions. Exits 1 where something has to be mended."""
-    from forensics.ruleset.lint import lint as remarks
-    from forensics.ruleset.load import read
+def lint(ctx: click.Context, rule_paths: tuple[Path, ...], everything: bool, form: str, paths: tuple[Path, ...]) -> None:
+    """Check rules: syntax, names, slow expressions, rules that can never win.
 
-    found = read(path)
-    notes = remarks(found.rules)
-    for line in (*found.faults, *notes):
-        click.echo(line)
-    wrong = len(found.faults) + sum(note.fault for note in notes)
-    click.echo(
-        f"{found.files} files, {len(found.rules.rules)} rules, {len(found.rules.profiles)} profiles: {wrong} faults, {len(notes)} remarks", err=True
-    )
+    Without PATH all rules: the shipped ones and your own. With PATH only those; they may
+    name the others. Exits 1 where something has to be mended.
+    """
+    from forensics.ruleset import places, sources
+    from forensics.ruleset.finding import Level, Note
+    from forensics.ruleset.lint import lint as remarks
+
+    found, beside, roots = _checked(paths, rule_paths)
+    files = [file for root in roots for file in sources.files(root)[0]]
+    faults = [Note(text=f.text, at=_at(f.at), hint=f.hint or "", level=Level.FAULT) for f in (*found.faults, *places.layout(files))]
+    notes = [*faults, *remarks(found.own, beside=beside)]
+    shown = notes if everything else [note for note in notes if note.level is not Level.REMARK]
+    for note in shown:
+        for line in (_as_json(note),) if form == "json" else str(note).split("\n"):
+            click.echo(line if form == "json" else screen.harmless(line))
+    wrong = sum(note.fault for note in notes)
+    left = f", {len(notes) - len(shown)} remarks (--all)" if len(shown) < len(notes) else ""
+    click.echo(f"{found.files} files, {_counted(found.own)}: {wrong} faults, {sum(n.level is Level.WARNING for n in notes)} warnings{left}", err=True)
     ctx.exit(1 if wrong else 0)
 
 
-@command.command()
-@PATH
-@click.pass_context
-def test(ctx: click.Context, path: Path | None) -> None:
-    """Try every rule on its own samples. Exits 1 where one went the wrong way."""
-    from forensics.ruleset import selftest
+def _at(at: Location | str | None) -> Location:
+    from forensics.model import Location
 
-    rules = _load(path)
-    failed = selftest.failures(rules)
+    return at if isinstance(at, Location) else Location(at or "")
+
+
+def _as_json(note: Note) -> str:
+    place = {"path": note.at.path, "line": note.at.line, "col": note.at.col}
+    return json.dumps({"level": note.level.value, **place, "text": note.text, "hint": note.hint or None}, ensure_ascii=False)
+
+
+def _counted(rules: RuleSet) -> str:
+    marks = sum(len(p.marks) + len(p.figures) for p in rules.profiles)
+    return f"{len(rules.rules)} rules, {len(rules.profiles)} profiles with {marks} marks and figures"
+
+
+@command.command()
+@screen.rules_option
+@PATHS
+@click.pass_context
+def test(ctx: click.Context, rule_paths: tuple[Path, ...], paths: tuple[Path, ...]) -> None:
+    """Try every rule on its own samples: of PATH, or of all rules. Exits 1 where one went the wrong way.
+
+    A capture that a rule of your own names is looked for beside its file, and is diagnosed.
+    """
+    from forensics.cli import rules_captures
+    from forensics.errors import RuleErrors
+    from forensics.ruleset import selftest, user
+
+    found, beside, _ = _checked(paths, rule_paths)
+    if found.faults:
+        raise RuleErrors(found.faults)
+    whole = found.own if beside is None else user.joined(beside, found.own)
+    captures = list(rules_captures.captures(found.own))
+    failed = [*map(str, selftest.failures(found.own, prefixes=whole.prefixes)), *rules_captures.failures(captures, whole)]
     for failure in failed:
-        click.echo(failure)
-    click.echo(f"{sum(1 for _ in selftest.trials(rules))} samples tried, {len(failed)} went the wrong way", err=True)
+        click.echo(screen.harmless(failure))
+    tried = sum(1 for _ in selftest.trials(found.own)) + len(captures)
+    click.echo(f"{tried} samples tried, {len(failed)} went the wrong way", err=True)
     ctx.exit(1 if failed else 0)
 
 
-def _load(path: Path | None) -> RuleSet:
-    from forensics.ruleset.load import load
-
-    return load(path)
-
-
-def _nearest(word: str, known: Iterable[str]) -> str:
-    """A question with the names that are really near; "" where none is."""
-    from rapidfuzz import fuzz, process
-
-    found = process.extract(word, sorted(known), scorer=fuzz.ratio, limit=3, score_cutoff=75)
-    return f"did you mean {' or '.join(match[0] for match in found)}?" if found else ""
-
-
-def _described(rule: Rule) -> list[str]:
-    """The rule as lines of ``key: value``; only keys that hold something."""
-    pairs: list[tuple[str, object]] = [
-        ("id", rule.id),
-        ("at", rule.at),
-        ("role", rule.role),
-        ("cause", rule.cause),
-        ("from", rule.from_),
-        ("server", ", ".join(rule.server)),
-        ("line", rule.line),
-        ("when", rule.when),
-        ("where", rule.where),
-        ("only in", ", ".join(map(str, rule.only_in))),
-        ("phase", rule.phase),
-        ("direction", rule.direction),
-        ("over", ", ".join(rule.over)),
-        ("at most", rule.firm),
-        ("says", rule.says),
-        *(("advise", " ".join(str(part) for part in (a.text, a.flag, a.direction, a.to, a.command) if part is not None)) for a in rule.advise),
-        ("next", rule.next),
-        ("source", rule.source),
-        *((f"hits ({s.software})" if s.software else "hits", s.text or s.capture) for s in rule.hit),
-        *((f"misses ({s.why})" if s.why else "misses", s.text or s.capture) for s in rule.miss),
-    ]
-    return [f"{key}: {value}" for key, value in pairs if value not in (None, "")]
+command.add_command(rules_try.command, name="try")
+command.add_command(rules_new.command, name="new")

@@ -37,6 +37,7 @@ Examples:
 @click.option("--report", "file", type=click.Path(dir_okay=False, path_type=Path), help="Write the diagnosis there: .md, .json, else text.")
 @click.option("--sudo", is_flag=True, help="On the host, read with sudo -n what root may see; where that is refused it is said.")
 @screen.redact_option
+@screen.rules_option
 @click.option("-F", "--ssh-config", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="As ssh -F.")
 @click.argument("argv", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- COMMAND…")
 @click.pass_context
@@ -47,6 +48,7 @@ def command(
     file: Path | None,
     redaction: str | None,
     sudo: bool,
+    rule_paths: tuple[Path, ...],
     ssh_config: Path | None,
     argv: tuple[str, ...],
 ) -> None:
@@ -54,10 +56,11 @@ def command(
     from forensics import run
 
     form, mask = form_of(file), screen.mask_of(redaction)
+    own = screen.own_rules(rule_paths) if rule_paths else None  # what was named is looked at now: not after an hour of a benchmark
 
     def diagnose(targets: Sequence[str], **how: Any) -> Sequence[Diagnosis]:
         return pipeline(ctx).diagnose(
-            targets, **how, **screen.redacting(redaction)
+            targets, **how, **screen.redacting(redaction), **(screen.own_rules(()) if own is None else own)
         )  # imported only now: a benchmark that succeeds does not wait for it
 
     def report(found: Sequence[Diagnosis]) -> None:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
+from forensics import lazily
 from forensics.errors import ForensicsError, TargetError, UsageError
 
 FOLDER = Path(__file__).resolve().parent.parent / "samples"
-_LINE = re.compile(r"^[-*] `?([a-z0-9][a-z0-9-]*)`?: (.+)$")
+_LINE = lazily.pattern(r"^[-*] `?([a-z0-9][a-z0-9-]*)`?: (.+)$")
 
 
 @click.command(

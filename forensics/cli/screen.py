@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
-from click.shell_completion import CompletionItem
 
 from forensics import redact
 from forensics.cli.streams import let_go_of_stdout
 from forensics.errors import ForensicsError, UsageError
 
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+    from forensics.ruleset.schema import RuleSet
+
 _PIPED_WIDTH = 100  # for a ticket or a mail, where nobody can widen the window
+_MOST_FAULTS = 10  # of the home folder, before a diagnosis that was asked for something else
 _MAX_WIDTH = 160  # longer lines are hard to read
 
 
@@ -28,7 +32,13 @@ def width(wanted: int | None, stream: TextIO) -> int:
     if wanted:
         return wanted
     known = os.environ.get("COLUMNS", "").isdecimal() or stream.isatty()
-    return min(shutil.get_terminal_size().columns, _MAX_WIDTH) if known else _PIPED_WIDTH
+    return min(_columns(), _MAX_WIDTH) if known else _PIPED_WIDTH
+
+
+def _columns() -> int:
+    import shutil  # with all archives that Python knows
+
+    return shutil.get_terminal_size().columns
 
 
 def color(wanted: str, stream: TextIO) -> bool:
@@ -56,7 +66,7 @@ class Progress(AbstractContextManager["Progress"]):
     def __call__(self, text: str) -> None:
         text = harmless(text)
         if self._live:
-            columns = shutil.get_terminal_size().columns
+            columns = _columns()
             room = max(columns - 1, 1)
             self._write(f"\r\x1b[K{text if len(text) <= room else text[: room - 1] + '…'}")
             self._shown = True
@@ -74,6 +84,36 @@ class Progress(AbstractContextManager["Progress"]):
         with suppress(OSError):  # nobody can read it: the work goes on
             self._stream.write(text)
             self._stream.flush()
+
+
+class FieldsType(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # generic since click 8.2 only
+    """``NAME=MEANING,…``, checked where it is typed."""
+
+    name = "fields"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        from forensics.parse import matrix
+
+        try:
+            matrix.fields_of(str(value))
+        except UsageError as error:
+            self.fail(f"{error.args[0]}{f' ({error.hint})' if error.hint else ''}", param, ctx)
+        return str(value)
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """What can stand behind the last equals sign."""
+        from forensics.parse import matrix
+
+        before, sign, begun = incomplete.rpartition("=")
+        from click.shell_completion import CompletionItem
+
+        return [CompletionItem(f"{before}={name}") for name in matrix.KNOWN if name.startswith(begun)] if sign and "," not in begun else []
+
+
+def fields_option(flag: str) -> Callable[[Any], Any]:
+    """The option of that name for a mapping of a matrix's own names."""
+    text = "What names in a matrix of an own harness mean: my_width=budget,my_len=accept_len,my_ok=correct."
+    return click.option(flag, "fields", type=FieldsType(), metavar="NAME=MEANING,…", help=text)
 
 
 redact_option = click.option(
@@ -109,8 +149,46 @@ def harmless(text: str) -> str:
     return redact.secrets(redact.neutralise(text))
 
 
+rules_option = click.option(
+    "--rules",
+    "rule_paths",
+    multiple=True,
+    type=click.Path(exists=True, path_type=Path),
+    metavar="PATH",
+    help="A folder or file of rules, added to the shipped ones and to those in ~/.config/ddforensics/rules. May be repeated.",
+)
+
+
+def own_rules(paths: Sequence[Path], *, shipped: RuleSet | None = None) -> dict[str, Any]:
+    """What the pipeline is told of a user's own rules: nothing where there are none. A slip in the home folder is said, and costs that rule only.
+
+    ``shipped`` are what they are added to, where that is not what a diagnosis has.
+    """
+    from forensics.ruleset import sources
+
+    home = sources.own_folder()
+    if not paths and home is None:
+        return {}
+    from forensics.ruleset import user
+
+    def warn(faults: Sequence[ForensicsError]) -> None:
+        with suppress(OSError):
+            click.echo(
+                f"ddforensics: WARNING: {len(faults)} {'fault' if len(faults) == 1 else 'faults'} in your own rules; what is well in them is used:",
+                err=True,
+            )
+            for fault in faults[:_MOST_FAULTS]:
+                click.echo(harmless(f"  {fault}"), err=True)
+            if len(faults) > _MOST_FAULTS:
+                click.echo(f"  … and {len(faults) - _MOST_FAULTS} more: ddforensics rules lint shows all", err=True)
+
+    return {"rules": user.rules_for_a_diagnosis(paths, home=home, warn=warn, shipped=shipped)}
+
+
 def files(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """What a shell completes a target with."""
+    from click.shell_completion import CompletionItem
+
     return [CompletionItem(incomplete, type="file")]
 
 

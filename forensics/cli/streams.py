@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
 
 
 def open_what_is_closed() -> None:
@@ -19,9 +18,9 @@ def open_what_is_closed() -> None:
             os.open(os.devnull, os.O_RDWR)  # gets the lowest number that is free: this one
     # as Python has it where the descriptor was closed when it started
     if sys.stdout is None:
-        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115  to the end of the program
+        sys.stdout = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
     if sys.stderr is None:
-        sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115  to the end of the program
+        sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
 
 
 def let_go_of_stdout() -> None:

@@ -33,19 +33,30 @@ Examples:
 @click.option("--limit", "limit_s", type=click.FloatRange(min=1), default=1800.0, show_default=True, metavar="SECONDS", help="Give up after so long.")
 @click.option("--sudo", is_flag=True, help="On the host, read with sudo -n what root may see; where that is refused it is said.")
 @screen.redact_option
+@screen.rules_option
 @click.option("-F", "--ssh-config", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="As ssh -F.")
 @click.pass_context
-def command(ctx: click.Context, host: str, unit: str | None, limit_s: float, sudo: bool, redaction: str | None, ssh_config: Path | None) -> None:
+def command(
+    ctx: click.Context,
+    host: str,
+    unit: str | None,
+    limit_s: float,
+    sudo: bool,
+    redaction: str | None,
+    rule_paths: tuple[Path, ...],
+    ssh_config: Path | None,
+) -> None:
     """Wait until a server is ready; when it fails instead, or takes too long, say why.
 
     "active" is not "ready": it is ready when its own log or its health endpoint says so.
     """
     from forensics import api, wait
 
+    own = screen.own_rules(rule_paths)
     began = time.monotonic()
     with screen.Progress(sys.stderr, every_s=60.0) as progress:
         found = wait.wait_until_ready(
-            host, unit=unit, limit_s=limit_s, ssh_config=ssh_config, sudo=sudo, progress=progress, **screen.redacting(redaction)
+            host, unit=unit, limit_s=limit_s, ssh_config=ssh_config, sudo=sudo, progress=progress, **screen.redacting(redaction), **own
         )
     if found.health not in wait.OVER and time.monotonic() - began >= limit_s:
         with suppress(OSError):

@@ -2,6 +2,7 @@
 
 from forensics.collect import bundle, packing, plan
 from forensics.collect.bundle import load, save
+from forensics.collect.lost import read_what_is_left
 from forensics.collect.opening import open_target
 from forensics.collect.packing import Bundle
 from forensics.collect.process import start_process
@@ -24,6 +25,7 @@ __all__ = [
     "packing",
     "parse_targets",
     "plan",
+    "read_what_is_left",
     "save",
     "side_by_side",
     "start_process",

@@ -6,6 +6,7 @@ import re
 import time
 from pathlib import Path
 
+from forensics import lazily
 from forensics.collect import order, packed, script
 from forensics.collect.question import Question
 from forensics.model import Coverage, Section
@@ -14,13 +15,13 @@ STDERR_BYTES = 2048
 _BLANK_BYTES = 64
 _KILLED = 137  # timeout -k had to use KILL
 
-_DENIED = re.compile(
+_DENIED = lazily.pattern(
     r"insufficient permissions|not seeing messages from|[Pp]ermission denied|Operation not permitted|Access denied|authentication required"
 )
-_NOTHING_THERE = re.compile(
+_NOTHING_THERE = lazily.pattern(
     r"not found$|No journal files were (?:found|opened)|has not been booted with systemd|Failed to (?:connect to bus|get D-Bus)", re.MULTILINE
 )
-_ESCAPE = re.compile(r"\x1b\[[0-9;]*m")  # journalctl of systemd 247 colours its hint even in a pipe
+_ESCAPE = lazily.pattern(r"\x1b\[[0-9;]*m")  # journalctl of systemd 247 colours its hint even in a pipe
 
 
 class Answer:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
-import shutil
 import stat
 from collections import Counter
 from collections.abc import Iterator
@@ -13,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, BinaryIO, cast
 
+from forensics import lazily
 from forensics.collect import binary, catalogue, tar, unpack
 from forensics.collect.catalogue import Worth
 from forensics.collect.session import Limits
@@ -36,7 +35,7 @@ _NAMES_SHOWN = 3
 _ASIDE_FILES = 256  # of what is of no worth so many are kept: a small archive may be somebody's own
 _MOST_TREES = 1000
 _ASIDE_BYTES = 64 << 20
-_DRIVE = re.compile(r"[A-Za-z]:")
+_DRIVE = lazily.pattern(r"[A-Za-z]:")
 
 
 @dataclass
@@ -102,6 +101,8 @@ def extract(file: Path, spool: Spool, limits: Limits, *, at: str = "") -> Taken:
 
 
 def _extract(stream: BinaryIO, kind: str, at: str, spool: Spool, limits: Limits) -> Taken:
+    import shutil
+
     unpacked = unpack.Unpacked(stream, kind, at=at)
     most = min(limits.folder_bytes, shutil.disk_usage(spool.folder()).free // 2)
     reader = tar.Reader(_at_most(iter(unpacked), most))

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
+from forensics import lazily
 from forensics.collect import masking
 from forensics.collect.archive import Taken
 from forensics.collect.masking import Mask
@@ -26,9 +26,10 @@ SCHEMA = "ddforensics/capture/1"
 SEVERAL = "ddforensics/captures/1"  # the manifest of a folder of captures: one host, several units
 _MANIFEST_BYTES = 8 << 20
 _MOST_SECTIONS = 10_000
+_MOST_FIELDS = 100
 _MOST_CAPTURES = 100
-_ODD = re.compile(r"[^A-Za-z0-9_.-]+")
-_UNIT = re.compile(r"[A-Za-z0-9:_.\\@-]{1,255}")
+_ODD = lazily.pattern(r"[^A-Za-z0-9_.-]+")
+_UNIT = lazily.pattern(r"[A-Za-z0-9:_.\\@-]{1,255}")
 _MOST_S = 253370764800.0  # the year 9999 begins
 _MOST = 1 << 62
 
@@ -73,6 +74,7 @@ def _save(capture: Capture, folder: Path, mask: Mask | None) -> None:
         },
         "problems": [{"source": _masked(p.source, mask), "line": p.line, "text": _masked(p.text, mask)} for p in capture.problems],
         "bench_window": list(capture.bench_window) if capture.bench_window else None,
+        "bench_fields": dict(capture.bench_fields),
         "sections": rows,
     }  # fmt: skip
     _write(folder, manifest)
@@ -141,6 +143,17 @@ def is_packed(taken: Taken) -> bool:
         return SCHEMA.rpartition("/")[0].encode() in stream.read(4096)
 
 
+def fault(manifest: Path) -> str | None:
+    """Why a manifest can be read as none at all, ours or anybody's; None where it is JSON. What lies beside it can still be read for itself."""
+    if manifest.stat().st_size > _MANIFEST_BYTES:
+        return None  # said where it is read
+    try:
+        json.loads(manifest.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        return f"no JSON: {error}"
+    return None
+
+
 class _Place(Protocol):
     """Where a saved capture's files are. ``file`` gives one of its own, ``manifest`` None where there is none."""
 
@@ -154,8 +167,7 @@ class _Place(Protocol):
     def below(self, name: str) -> _Place: ...
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Folder:
+class _Folder(NamedTuple):
     folder: Path
 
     @property
@@ -179,8 +191,7 @@ class _Folder:
         return _Folder(folder=path)
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Packed:
+class _Packed(NamedTuple):
     """``prefix`` ends with a slash, where there is one."""
 
     taken: Taken
@@ -250,6 +261,7 @@ def _capture(place: _Place, manifest: Mapping[str, Any]) -> Capture:
             distance=_whole(pick, "distance"), candidates=tuple(_unit(c, "candidates") for c in pick["candidates"]),
         ),
         bench_window=_window(manifest.get("bench_window")),
+        bench_fields=_fields(manifest.get("bench_fields")),
         problems=(*(Problem(source=_text(p["source"]), line=_whole(p, "line"), text=_text(p["text"])) for p in manifest["problems"]), *gaps(lost)),
     )  # fmt: skip
 
@@ -278,6 +290,15 @@ def _window(value: object) -> tuple[float, float] | None:
         raise TypeError(f"bench_window: two times are wanted, not {value!r:.80}")
     first, last = (_time({"bench_window": v}, "bench_window") for v in value)
     return (first, last) if first is not None and last is not None else None
+
+
+def _fields(value: object) -> tuple[tuple[str, str], ...]:
+    """As of a bundle that anybody wrote; one of an earlier version has none."""
+    if value is None:
+        return ()
+    if not isinstance(value, dict) or len(value) > _MOST_FIELDS or not all(isinstance(item, str) for pair in value.items() for item in pair):
+        raise TypeError(f"bench_fields: names and what they mean are wanted, not {value!r:.80}")
+    return tuple(value.items())
 
 
 def _own_name(name: str, at: str) -> str:

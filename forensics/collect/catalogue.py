@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from enum import IntEnum
 from functools import cache
 
+from forensics import lazily
 from forensics.collect import plan
 from forensics.model import PartKind
 
@@ -23,18 +24,18 @@ OTHERS: tuple[tuple[PartKind, tuple[str, ...]], ...] = (
 )  # fmt: skip
 
 SUPPORT = "sos_commands"  # a folder that only a support archive of a whole machine has
-_PACKED = re.compile(r"\.(?:gz|xz|zst|bz2)\Z")
-_OUTPUT = re.compile(r"\.out\Z")  # what some call a command's output, and others .txt
+_PACKED = lazily.pattern(r"\.(?:gz|xz|zst|bz2)\Z")
+_OUTPUT = lazily.pattern(r"\.out\Z")  # what some call a command's output, and others .txt
 # of a machine's whole tree, as support archives copy it: nothing in there is a log of a service
 _TREES = frozenset({
     "proc", "sys", "dev", "boot", "lib", "lib32", "lib64", "usr", "bin", "sbin", "etc", "run", "sos_commands", "sos_logs", "sos_reports", "sos_strings", "node_modules", "site-packages",
     "__pycache__",
 })  # fmt: skip
-_LOGLIKE = re.compile(
+_LOGLIKE = lazily.pattern(
     r"\.(?:log|txt|out|err|journal|export|jsonl?|md)(?:[.-][0-9]{1,8})?(?:\.(?:gz|xz|zst|bz2))?\Z|(?:\A|/)[^/]*(?:log|journal)[^/]*\Z"
 )
 # what a machine logs that is about no service of ours
-_ASIDE = re.compile(
+_ASIDE = lazily.pattern(
     r"(?:\A|/)(?:installed-(?:debs|rpms)|anaconda|cups|dnf|yum|apt|installer|unattended-upgrades|dist-upgrade|sa|audit|alternatives\.log.*|dpkg\.log.*|auth\.log.*|secure.*)(?:\Z|/)"
 )
 
@@ -86,7 +87,7 @@ def _patterns() -> tuple[tuple[int, re.Pattern[str], tuple[PartKind, ...]], ...]
     for rows in by_depth.values():
         rows.sort(key=lambda row: -len(row[0].replace("*", "")))  # the most exact first: journalctl_--list-boots before journalctl*
     return tuple(
-        (depth, re.compile("|".join(f"({_regex(pattern)})" for pattern, _ in rows)), tuple(kind for _, kind in rows))
+        (depth, lazily.pattern("|".join(f"({_regex(pattern)})" for pattern, _ in rows)), tuple(kind for _, kind in rows))
         for depth, rows in sorted(by_depth.items(), reverse=True)
     )
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import heapq
-import re
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
+from forensics import lazily
 from forensics.collect.answer import STDERR_BYTES
 from forensics.collect.order import drop_first_line
 from forensics.collect.process import ERR, OUT, Pipes, Start
@@ -16,12 +16,11 @@ from forensics.collect.spool import Spool
 
 _LINE_BYTES = 1 << 20
 _PIECE = 1 << 20
-_STAMP = re.compile(rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(?:Z|[+-]\d\d:\d\d) ?")
+_STAMP = lazily.pattern(rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(?:Z|[+-]\d\d:\d\d) ?")
 Key = tuple[bytes, bytes]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """How a command ended. ``code`` None: it was stopped at its time limit. ``lost``: the older bytes of a stream are gone."""
 
     argv: Sequence[str]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
 import time
@@ -13,6 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from forensics import lazily
 from forensics.collect.command import Outcome, merge_stamped, run_command
 from forensics.collect.process import Start
 from forensics.collect.question import MIB, Question
@@ -26,10 +26,10 @@ LOG_LINES = 100_000
 LOG_LIMIT_S = 60.0
 LIMIT_S = 20.0
 _NEAR = 5
-_FAILED = re.compile(
+_FAILED = lazily.pattern(
     r"unable to retrieve|[Ee]rror\b|[Ff]ailed to"
 )  # kubectl says of a log that is gone "unable to retrieve container logs", and leaves with 0
-_REFUSED = re.compile(r"[Pp]ermission denied|[Ff]orbidden|Unauthorized|must be logged in", re.ASCII)
+_REFUSED = lazily.pattern(r"[Pp]ermission denied|[Ff]orbidden|Unauthorized|must be logged in", re.ASCII)
 
 # Of inspect only what is told about the run: no Env, no labels, no mounts.
 _TEMPLATE = (
@@ -140,6 +140,8 @@ class ContainerSession(ABC):
         if listed.code != 0:
             return ""
         names = [line.strip().rpartition("/")[2] for line in listed.out.read_text(encoding="utf-8", errors="replace").splitlines() if line.strip()]
+        import difflib
+
         close = difflib.get_close_matches(name, names, n=_NEAR, cutoff=0.6)
         if close:
             return f"near names: {', '.join(close)}"
@@ -176,10 +178,10 @@ def _worth(outcome: Outcome, path: Path, said: str) -> Coverage:
     return Coverage.DENIED if _REFUSED.search(said) else Coverage.NOT_COLLECTED
 
 
-_NO_DAEMON = re.compile(
+_NO_DAEMON = lazily.pattern(
     r"[Cc]annot connect to|error during connect|[Cc]onnection refused|no such host|unable to connect to Podman|is the docker daemon running|context .{0,80}not found|i/o timeout"
 )
-_NO_CONTAINER = re.compile(r"[Nn]o such (?:object|container)|no container with name")
+_NO_CONTAINER = lazily.pattern(r"[Nn]o such (?:object|container)|no container with name")
 
 
 class EngineSession(ContainerSession):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -10,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO
 
-from forensics.collect import archive, binary, catalogue, journalfile, pipe, plain, unpack
+from forensics.collect import archive, binary, bundle, catalogue, journalfile, pipe, plain, unpack
 from forensics.collect import folder as files_below
 from forensics.collect.archive import Taken
 from forensics.collect.folder import Found
@@ -18,6 +17,7 @@ from forensics.collect.process import Start
 from forensics.collect.question import Question
 from forensics.collect.session import Limits
 from forensics.collect.spool import Spool
+from forensics.collect.targets import MANIFEST
 from forensics.errors import TargetError
 from forensics.model import Capture, Coverage, Problem, Section, Target
 
@@ -129,6 +129,11 @@ class GivenSession:
         """The section of a file, unpacked where it is compressed. ``within``: what it was unpacked from."""
         with file.open("rb") as stream:
             head = stream.read(binary.HEAD_BYTES)
+        if Path(name).name == MANIFEST and (why := bundle.fault(file)) is not None:
+            self._skip(
+                name, f"{why}; if this is a saved capture, what it says of its unit, host and times is lost, and its files are read as they are"
+            )
+            return None
         what = binary.kind(head)
         if what == binary.JOURNAL:
             return journalfile.section(name, file, path=self._spool.path("journal-file"), run=self._run, since=self._since, problems=self.problems)
@@ -146,6 +151,8 @@ class GivenSession:
 
     def _unpacked(self, name: str, file: Path, what: str) -> Section | None:
         """Unpacked, or turned into UTF-8, into the spool; all of it together within the limits."""
+        import shutil
+
         path = self._spool.path("unpacked")
         most = max(0, min(self._limits.folder_bytes - self._unpacked_bytes, shutil.disk_usage(path.parent).free // 2))
         try:

@@ -7,13 +7,13 @@ What cannot be had in time is left out and said; only where nothing at all could
 from __future__ import annotations
 
 import random
-import re
 import secrets
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from types import TracebackType
 
+from forensics import lazily
 from forensics.collect import order, script, wire
 from forensics.collect.answer import STDERR_BYTES, Answer, not_asked
 from forensics.collect.process import ERR, OUT, Pipes, Start
@@ -25,7 +25,7 @@ from forensics.model import Capture, Coverage, PartKind, Problem, Section, Targe
 
 _AGAIN_S = 0.7
 _MOST_S = 253370764800.0  # the year 9999 begins: what is more is no time, nor is "nan"
-_OF_SSH = re.compile(
+_OF_SSH = lazily.pattern(
     r"(?:ssh: |client_loop: |Connection to |Connection (?:reset|closed) by |Timeout, server |Read from remote host |Write failed: |packet_write_|Received disconnect |Disconnected from |mux_client_)"
 )
 

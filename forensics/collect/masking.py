@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from forensics import lazily
 from forensics.collect import order
 from forensics.model import PartKind, Section
 from forensics.redact import Redactor
@@ -34,11 +34,11 @@ _OWN = (
 )
 _SAID = (b"_CMDLINE=", b"_HOSTNAME=")
 # a message that is no text, in journalctl's JSON
-_ARRAY = re.compile(rb"\[ ?[0-9]{1,3}(?:, ?[0-9]{1,3}){3,} ?\]")
+_ARRAY = lazily.pattern(rb"\[ ?[0-9]{1,3}(?:, ?[0-9]{1,3}){3,} ?\]")
 
 # A secret's name at the end of a line, its value in the next one: "--api-key",⏎"x" of docker inspect, --api-key \⏎x of a unit file, name: TOKEN⏎value: x of a pod.
 _SECRET_NAME = rb"[A-Za-z0-9_-]{0,80}(?i:key|token|passw(?:or)?d|pass|pwd|passphrase|secret|credential|auth)(?i:s?|_?[0-9]{1,3})"
-_OPENS = re.compile(
+_OPENS = lazily.pattern(
     rb"(?:-" + _SECRET_NAME + rb"[\"']?,?[ \t]{0,8}\\?|name[\"']?[ \t]{0,4}:[ \t]{0,4}[\"']?" + _SECRET_NAME + rb"[\"']?,?)[ \t\r]{0,8}\n$"
 )
 _OPENS_BYTES = 200
@@ -102,6 +102,8 @@ class _Lines:
 def copy(section: Section, to: Path, mask: Mask | None) -> None:
     """Write a section's bytes to a file of its own."""
     if mask is None:
+        import shutil
+
         shutil.copyfile(section.path, to)
         return
     lines = _Lines(mask)

@@ -6,20 +6,21 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from forensics.clock import SYSTEM_CLOCK
-from forensics.collect import archive, binary, bundle, local, pipe, ssh, unpack
-from forensics.collect.container import EngineSession
+from forensics.collect import archive, binary, bundle, pipe, unpack
 from forensics.collect.files import STDIN_PATH, GivenSession, standard_input
-from forensics.collect.live import Explain, LiveSession
-from forensics.collect.pod import PodSession
 from forensics.collect.process import Start, start_process
 from forensics.collect.saved import SavedSession
 from forensics.collect.session import Limits, Session
 from forensics.collect.spool import Spool
+from forensics.collect.targets import MANIFEST
 from forensics.errors import ForensicsError, TargetError
 from forensics.model import Target, TargetKind
+
+if TYPE_CHECKING:
+    from forensics.collect.live import Explain
 
 
 def open_target(
@@ -52,21 +53,43 @@ def open_target(
             return GivenSession(target, spool=kept, limits=limits, run=run, since=since, stdin=stdin)
         case TargetKind.BUNDLE:
             if target.paths[0].is_dir():
-                return SavedSession(target)
+                if not _broken(target.paths[0] / MANIFEST):
+                    return SavedSession(target)
+                return GivenSession(replace(target, kind=TargetKind.FILES), spool=kept, limits=limits, run=run, since=since, stdin=stdin)
             return _archived(target, archive.extract(target.paths[0], kept, limits), spool=kept, limits=limits, run=run, since=since)
         case TargetKind.DOCKER | TargetKind.PODMAN:
+            from forensics.collect.container import EngineSession
+
             return EngineSession(target, spool=kept, limits=limits, run=run, clock=clock, since=since)
         case TargetKind.K8S:
+            from forensics.collect.pod import PodSession
+
             return PodSession(target, spool=kept, limits=limits, run=run, clock=clock, since=since)
-        case TargetKind.SSH:
-            argv = ssh.ssh_argv(target, limits, ssh_config)
-            explain: Explain = partial(ssh.explain, target)
-        case TargetKind.LOCAL:
-            argv, explain = list(local.LOCAL_ARGV), local.explain
+        case TargetKind.SSH | TargetKind.LOCAL:
+            return _live(target, limits, spool=kept, run=run, clock=clock, ssh_config=ssh_config, sudo=sudo, progress=progress)
+
+
+def _live(
+    target: Target,
+    limits: Limits,
+    *,
+    spool: Spool,
+    run: Start,
+    clock: Callable[[], float],
+    ssh_config: Path | None,
+    sudo: bool,
+    progress: Callable[[str], None] | None,
+) -> Session:
+    """A machine that answers: another over ssh, or this one."""
+    from forensics.collect import local, ssh
+    from forensics.collect.live import LiveSession
+
+    far = target.kind is TargetKind.SSH
+    argv = ssh.ssh_argv(target, limits, ssh_config) if far else list(local.LOCAL_ARGV)
+    explain: Explain = partial(ssh.explain, target) if far else local.explain
     try:
-        far = target.kind is TargetKind.SSH
         return LiveSession(
-            target, argv, spool=kept, limits=limits, run=run, clock=clock, explain=explain, busy=ssh.busy if far else lambda said: False, pack=far, sudo=sudo,
+            target, argv, spool=spool, limits=limits, run=run, clock=clock, explain=explain, busy=ssh.busy if far else lambda said: False, pack=far, sudo=sudo,
             progress=progress or (lambda text: None),
         )  # fmt: skip
     except FileNotFoundError as error:
@@ -86,10 +109,18 @@ def _piped(target: Target, stdin: Callable[[], BinaryIO], *, spool: Spool, limit
     return GivenSession(target, spool=spool, limits=limits, run=run, since=since, copied=(path, kept))
 
 
+def _broken(manifest: Path) -> bool:
+    """Whether a saved capture can only be read as files, as nothing can be learnt from its manifest; one that is gone by now is for others to say."""
+    try:
+        return bundle.fault(manifest) is not None
+    except OSError:
+        return False
+
+
 def _archived(target: Target, taken: archive.Taken, *, spool: Spool, limits: Limits, run: Start, since: float | None) -> Session:
     """An archive with a manifest of ours is a saved capture; any other is somebody's folder of files."""
     try:
-        if bundle.is_packed(taken):
+        if bundle.is_packed(taken) and not _broken(taken.files[MANIFEST]):
             return SavedSession(target, taken=taken)
         return GivenSession(replace(target, kind=TargetKind.FILES), spool=spool, limits=limits, run=run, since=since, packed=taken)
     except ForensicsError:

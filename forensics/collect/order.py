@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
+
+from forensics import lazily
 
 PIECE = b"DD_PIECE=1"  # stands between pieces that may be cut (see plan)
 
 # A field whose value is binary (or has line ends) is written as NAME, line end, eight bytes of length, value, line end.
-_NEXT = re.compile(rb"\n\n(?=__CURSOR=|" + PIECE + rb"\n)")
-_CURSOR = re.compile(rb"__CURSOR=([^\n]+)\n__REALTIME_TIMESTAMP=(\d{1,20})\n")
-_BINARY = re.compile(rb"\n[A-Z0-9_]+\n")
+_NEXT = lazily.pattern(rb"\n\n(?=__CURSOR=|" + PIECE + rb"\n)")
+_CURSOR = lazily.pattern(rb"__CURSOR=([^\n]+)\n__REALTIME_TIMESTAMP=(\d{1,20})\n")
+_BINARY = lazily.pattern(rb"\n[A-Z0-9_]+\n")
 
 
 def export_entries(data: bytes) -> Iterator[tuple[int, int]]:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
-import shutil
-import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO, NamedTuple, cast
 
+from forensics import lazily
 from forensics.collect import archive, bundle
 from forensics.collect.masking import Mask
 from forensics.collect.targets import FILE_SUFFIXES, MANIFEST
@@ -22,13 +19,12 @@ from forensics.redact import Redactor, secrets_in_bytes
 
 SUFFIX = ".tar.zst"
 _OTHER_SUFFIXES = FILE_SUFFIXES | {".zip", ".7z", ".rar", ".bz2", ".tbz2", ".cpio"}
-_ODD = re.compile(r"[^A-Za-z0-9._@-]+")
+_ODD = lazily.pattern(r"[^A-Za-z0-9._@-]+")
 _PLAIN_TOP = "bundle"
 _TEMPORARY = ".ddforensics-"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Bundle:
+class Bundle(NamedTuple):
     """What became of one target. ``path`` None: it went to a stream, or ``error`` says why there is nothing. ``problems`` are the gaps."""
 
     target: str
@@ -133,6 +129,8 @@ def write(captures: Sequence[Capture], where: Path, *, mask: Mask | None = secre
 
 def stream(captures: Sequence[Capture], out: BinaryIO, *, mask: Mask | None = secrets_in_bytes, now: float) -> int:
     """Write a ``.tar.zst`` to an open stream; returns the bytes that were packed."""
+    import tempfile
+
     with tempfile.TemporaryDirectory(prefix="ddforensics-") as made:
         folder = Path(made) / "bundle"
         bundle.save_all(captures, folder, mask=mask)
@@ -146,6 +144,8 @@ def _top(name: str, mask: Mask | None) -> str:
 
 
 def _write_archive(captures: Sequence[Capture], where: Path, mask: Mask | None, force: bool) -> int:
+    import tempfile
+
     suffix = archive.suffix_of(where)
     fd, name = tempfile.mkstemp(prefix=_TEMPORARY, suffix=".part", dir=where.parent)
     fresh = Path(name)
@@ -176,6 +176,9 @@ def _place_new(fresh: Path, where: Path) -> None:
 
 
 def _write_folder(captures: Sequence[Capture], where: Path, mask: Mask | None, force: bool) -> int:
+    import shutil
+    import tempfile
+
     fresh = Path(tempfile.mkdtemp(prefix=_TEMPORARY, suffix=".part", dir=where.parent))
     try:
         bundle.save_all(captures, fresh, mask=mask)

@@ -6,11 +6,11 @@ an own size limit.
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Sequence
 from typing import Protocol
 
+from forensics import lazily
 from forensics.collect import hostplan, probe
 from forensics.collect.hostplan import MAY_READ, need
 from forensics.collect.question import MIB, Question
@@ -19,7 +19,7 @@ from forensics.model import PartKind
 
 JOURNAL_BYTES = 32 * MIB
 
-_UNIT = re.compile(r"[A-Za-z0-9:_.\\@][A-Za-z0-9:_.\\@-]{0,254}")
+_UNIT = lazily.pattern(r"[A-Za-z0-9:_.\\@][A-Za-z0-9:_.\\@-]{0,254}")
 _SUFFIXES = (".service", ".socket", ".target", ".timer", ".mount", ".automount", ".path", ".slice", ".scope", ".device", ".swap")
 
 UNITS_SHOWN = "Id,LoadState,ActiveState,SubState,Result,NRestarts,MainPID,ExecMainStartTimestamp,ExecStart"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timezone
 from typing import Any
 
+from forensics import lazily
 from forensics.collect.command import Outcome
 from forensics.collect.container import LOG_LINES, ContainerSession, masked_words
 from forensics.errors import TargetError
@@ -27,7 +27,7 @@ _KEPT = {
 _PROBES = ("livenessProbe", "readinessProbe", "startupProbe")
 _STATUSES = ("initContainerStatuses", "containerStatuses")
 _WAITING_WELL = ("ContainerCreating", "PodInitializing")
-_UNREACHABLE = re.compile(
+_UNREACHABLE = lazily.pattern(
     r"Unable to connect|[Cc]onnection (?:to the server )?.{0,200}refused|no such host|i/o timeout|TLS handshake timeout|context deadline|no configuration has been provided|current-context|context .{0,80}does not exist|couldn't get current server API"
 )
 

@@ -6,15 +6,15 @@ The answer is one line a question, ``PORT PATH CODE [WORD]``: ``30000 /v1/models
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Sequence
 
+from forensics import lazily
 from forensics.collect.question import Question
 from forensics.errors import UsageError
 from forensics.model import PartKind
 
-_PATH = re.compile(r"/[A-Za-z0-9_.~/?=&%:+-]{0,200}")
+_PATH = lazily.pattern(r"/[A-Za-z0-9_.~/?=&%:+-]{0,200}")
 
 # Sockets alone: Debian's python3-minimal has no http.client.
 _PYTHON = """\

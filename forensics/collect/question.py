@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from forensics.model import PartKind
 
 MIB = 1 << 20
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Question:
+class Question(NamedTuple):
     """One command for the host. ``argv`` is how to write it for a person.
 
     ``completes``: no section of its own, but what another one may have lost (the beginnings of a journal

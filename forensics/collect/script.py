@@ -20,17 +20,17 @@ what the stages before it have given. What a broken link must not cost (the unit
 from __future__ import annotations
 
 import math
-import re
 import shlex
 from collections.abc import Sequence
 
+from forensics import lazily
 from forensics.collect.question import Question
 
 TIMED_OUT = 124  # of timeout(1), and of the stand-in below
 
 # Pipelines of one round, in the order of their stages.
 LANES = ("gpu", "probe", "disk", "kernel", "host", "journal", "unit")
-_NAME = re.compile(r"[a-z][a-z-]{0,40}")
+_NAME = lazily.pattern(r"[a-z][a-z-]{0,40}")
 _LATE_S = 3  # what ends a command may itself take so long
 
 # Everything that is started gets its standard input from elsewhere: ours is the script.

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from types import TracebackType
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from forensics.collect.question import Question
 from forensics.model import Capture, Coverage, Pick, Problem, Section, Target
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Limits:
+class Limits(NamedTuple):
     """How long and how much. ``answer_s`` is until the host's shell speaks, ``total_s`` for everything, ``grace_s`` what an answer may be late."""
 
     connect_s: int = 10

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import shutil
-import tempfile
 from pathlib import Path
 
 
@@ -26,6 +24,8 @@ class Spool:
     def folder(self) -> Path:
         """The folder itself."""
         if self._folder is None:
+            import tempfile
+
             self._folder = Path(tempfile.mkdtemp(prefix="ddforensics-", dir=self._parent))
             atexit.register(self.remove)
         return self._folder
@@ -33,6 +33,8 @@ class Spool:
     def remove(self) -> None:
         """Remove it with all that is in it."""
         if self._folder is not None:
+            import shutil
+
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder = None
             atexit.unregister(self.remove)

@@ -6,6 +6,7 @@ import os
 import re
 from pathlib import Path
 
+from forensics import lazily
 from forensics.collect.session import Limits
 from forensics.errors import TargetError
 from forensics.model import Target
@@ -68,7 +69,7 @@ _MEANINGS: tuple[tuple[str, str, str], ...] = (
 )
 
 # sshd with too many logins under way (MaxStartups) hangs up on some of them at random
-_BUSY = re.compile(r"Connection (?:reset|closed) by|kex_exchange_identification|closed by remote host")
+_BUSY = lazily.pattern(r"Connection (?:reset|closed) by|kex_exchange_identification|closed by remote host")
 
 
 def busy(said: str) -> bool:
@@ -77,7 +78,9 @@ def busy(said: str) -> bool:
 
 
 # what ssh says where a connection breaks that stood
-_LOST = re.compile(r"^(?:Connection to \S+ closed by remote host|client_loop: |Read from remote host |Write failed: |Timeout, server )", re.MULTILINE)
+_LOST = lazily.pattern(
+    r"^(?:Connection to \S+ closed by remote host|client_loop: |Read from remote host |Write failed: |Timeout, server )", re.MULTILINE
+)
 
 
 def explain(target: Target, exit_code: int | None, stderr: str, before: str) -> TargetError:

@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from forensics import lazily
+
 BLOCK = 512
 _NAME_BYTES = 4096
 _ATTRIBUTES_BYTES = 64 << 10
@@ -20,7 +22,7 @@ _KINDS = {
     ord("1"): "a hard link", ord("2"): "a link", ord("3"): "a device", ord("4"): "a device", ord("5"): "a folder", ord("6"): "a pipe",
     ord("S"): "a sparse file", ord("V"): "a label", ord("M"): "a part of another volume", ord("D"): "a list",
 }  # fmt: skip
-_RECORD = re.compile(rb"([1-9][0-9]{0,6}) ([^=\n]{1,200})=")
+_RECORD = lazily.pattern(rb"([1-9][0-9]{0,6}) ([^=\n]{1,200})=")
 MAGIC = b"ustar"
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from forensics import lazily
 from forensics.errors import TargetError, UsageError
 from forensics.model import Target, TargetKind
 
@@ -16,20 +17,20 @@ MANIFEST = "manifest.json"
 FILE_SUFFIXES = frozenset({
     ".txt", ".log", ".json", ".jsonl", ".out", ".err", ".journal", ".export", ".md", ".gz", ".zst", ".xz", ".bz2", ".tar", ".tgz", ".txz", ".tzst", ".tbz", ".tbz2",
 })  # fmt: skip
-ARCHIVE = re.compile(r"\.(?:tar(?:\.(?:zst|gz|xz|bz2))?|tzst|tgz|txz|tbz2?)\Z", re.IGNORECASE)
+ARCHIVE = lazily.pattern(r"\.(?:tar(?:\.(?:zst|gz|xz|bz2))?|tzst|tgz|txz|tbz2?)\Z", re.IGNORECASE)
 ENGINES = {"docker:": TargetKind.DOCKER, "podman:": TargetKind.PODMAN}
 CLUSTER = "k8s:"
 
 # Letters, digits and what user names, addresses and zones need. A host name reaches ProxyCommand and Match exec through
 # the user's own ssh config, so nothing that a shell could read as its own is let through (CVE-2023-51385).
 _USER = r"(?:[A-Za-z0-9_.+%][A-Za-z0-9_.+%@\\-]*@)?"
-_DESTINATION = re.compile(_USER + r"(?:[A-Za-z0-9_.:%][A-Za-z0-9_.:%-]*|\[[0-9A-Fa-f:.%a-z]+\])")
-_URI = re.compile(r"ssh://(?:[A-Za-z0-9_.+%][A-Za-z0-9_.+%-]*@)?(?:[A-Za-z0-9_.][A-Za-z0-9_.-]*|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?/?")
+_DESTINATION = lazily.pattern(_USER + r"(?:[A-Za-z0-9_.:%][A-Za-z0-9_.:%-]*|\[[0-9A-Fa-f:.%a-z]+\])")
+_URI = lazily.pattern(r"ssh://(?:[A-Za-z0-9_.+%][A-Za-z0-9_.+%-]*@)?(?:[A-Za-z0-9_.][A-Za-z0-9_.-]*|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?/?")
 
-_CONTAINER = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,252}")
+_CONTAINER = lazily.pattern(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,252}")
 _LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"  # RFC 1123, as namespaces and containers are called
-_NAMESPACE = re.compile(_LABEL)
-_POD = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(?:\.{_LABEL})*")
+_NAMESPACE = lazily.pattern(_LABEL)
+_POD = lazily.pattern(rf"(?=.{{1,253}}\Z){_LABEL}(?:\.{_LABEL})*")
 
 
 def parse_targets(words: Sequence[str]) -> list[Target]:

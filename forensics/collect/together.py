@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from forensics.collect.process import Start, end_group, start_process
@@ -55,6 +54,8 @@ def side_by_side(targets: Sequence[Target], work: Callable[[Target, Start], T], 
             return work(target, started.start)
         except TargetError as error:
             return error
+
+    from concurrent.futures import ThreadPoolExecutor  # with all of logging
 
     with ThreadPoolExecutor(max_workers=max(1, min(MOST, len(targets))), thread_name_prefix="target") as pool:
         futures = [pool.submit(one, target) for target in targets]

@@ -102,7 +102,8 @@ class Section:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Pick:
-    """Which unit is meant and why. ``how``: asked · mistyped · failed · restarting · starting · profile · evidence · none."""
+    """Which unit is meant and why. ``how``: asked · mistyped · failed · restarting · starting · profile · evidence · several ·
+    missing · elsewhere (the evidence is of other units, those in ``candidates``) · none."""
 
     asked: str | None = None
     unit: str | None = None
@@ -124,6 +125,7 @@ class Capture:
     took_s: float | None = None
     pick: Pick = field(default_factory=Pick)
     problems: tuple[Problem, ...] = ()
+    bench_fields: tuple[tuple[str, str], ...] = ()  # names of an own harness, and what they mean
     bench_window: tuple[float, float] | None = None  # by the host's clock: when a client's output came that has no times of its own
 
     def section(self, name: str) -> Section | None:
@@ -151,6 +153,20 @@ class Frame(NamedTuple):
     rank: str = ""
     host: str = ""
     fields: Mapping[str, str] = {}  # trusted journal fields, where the format has them
+    order: int = 0  # sorts the lines of a source, see ``order_of``; 0: by line_no alone
+    record: int | None = None  # order of the line that begins its record; None: none with a stamp of its own was seen
+    height: int = 1  # lines that its entry takes in the file: many where each field has its own
+
+    def moved(self, lines: int) -> Frame:
+        """The same line, so many lines further down in its source."""
+        far = order_of(lines)
+        order, record = self.order + far if self.order else 0, None if self.record is None else self.record + far
+        return self._replace(line_no=self.line_no + lines, order=order, record=record)
+
+
+def order_of(line_no: int, nth: int = 0) -> int:
+    """The order of a line: by that of its entry, then by its number in the message. All of a message after 4096 lines are alike."""
+    return (line_no << 12) + min(nth, 4095)
 
 
 class Hit(NamedTuple):

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from forensics.model.capture import Record
+from forensics.model.memory import Memory
 from forensics.model.vocabulary import Cause, Coverage, Direction, EndBy, EndKind, Health, Phase, Role, Status
 
 
@@ -19,14 +20,37 @@ class PhaseSpan:
     took_s: float | None = None
     line_no: int = 0
     source: str = ""
+    assumed: bool = False  # it only follows the one that ended: no line has said that it began
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Progress:
+    """How far a phase has come. ``at``: of the last step forward. ``pace_s``: seconds for one of them so far, ``left_s``: what the bar itself expects."""
+
     done: int
     of: int
     what: str = ""
     at: float | None = None
+    pace_s: float | None = None
+    left_s: float | None = None
+    slowest_s: float | None = None  # the longest that one of them took, between two lines
+    steps: int = 0  # lines that went forward
+    first_at: float | None = None
+    first_done: int = 0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Behind:
+    """The rank that the others wait for: in which phase it is, since when nothing was heard of it, and where the others are.
+
+    ``ranks`` are all that stand there, ``rank`` the first of them; ``phase`` None: it never spoke.
+    """
+
+    rank: str
+    ranks: tuple[str, ...] = ()
+    phase: Phase | None = None
+    since: float | None = None
+    others: Phase | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -46,6 +70,7 @@ class Life:
 
     index: int
     started_at: float | None = None
+    active_at: float | None = None  # when systemd called it active; with Type=notify long after the start
     ended_at: float | None = None
     listening_at: float | None = None
     ready_at: float | None = None
@@ -59,6 +84,8 @@ class Life:
     phases: tuple[PhaseSpan, ...] = ()
     phase: Phase | None = None
     progress: Progress | None = None
+    behind: Behind | None = None
+    stepped_at: float | None = None  # the last step forward of its start-up
     last_at: float | None = None
     server: str | None = None
     version: str | None = None
@@ -83,6 +110,8 @@ class Signal:
     captures: Mapping[str, str] = field(default_factory=dict)
     certain: bool = True
     order: int = 0
+    # order of the line that opened its traceback, where that is another one: of two that end at once the first to begin failed first
+    began: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -97,7 +126,7 @@ class Known:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Evidence:
-    """One cited line."""
+    """One cited line. ``times``: of a client's attempts, how many lines differ from it in nothing but numbers, itself among them."""
 
     source: str
     line: int
@@ -105,6 +134,20 @@ class Evidence:
     at: float | None = None
     rule: str | None = None
     role: Role | None = None
+    rank: str | None = None
+    times: int = 1
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Follow:
+    """A kind of lines that only follow from the root: what it says, of which ranks, how many, and the first of them."""
+
+    rule: str
+    text: str
+    ranks: tuple[str, ...] = ()
+    lines: int = 1
+    source: str = ""
+    line: int = 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -119,12 +162,18 @@ class Hypothesis:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Advice:
+    """A thing to do; ``costs`` says what is lost by it."""
+
     text: str
+    costs: str | None = None
     flag: str | None = None
     direction: Direction | None = None
     from_: float | str | None = None
     to: float | str | None = None
     command: str | None = None
+
+
+LAST_GOOD = "the last good life"  # as what a change is counted from, where there is one
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -133,6 +182,16 @@ class Change:
     before: str | None
     after: str | None
     since: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Template:
+    """Lines that differ in numbers, names and paths only: the first of them, where it stands, and how many there are."""
+
+    text: str
+    source: str
+    line: int
+    count: int = 1
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -154,8 +213,11 @@ class ClientView:
     last_error_at: float | None = None
     refused: int | None = None
     asked: int | None = None
+    failed: int | None = None  # for whatever reason; those that were refused are among them
     early_s: float | None = None
     wasted_s: float | None = None
+    errors: Mapping[str, int] = field(default_factory=dict)  # how its requests failed: refused, reset, timed-out, http-404, …
+    clock_shift_s: float | None = None  # what was added to the times that it wrote, as its clock is not the host's
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -165,6 +227,18 @@ class Moment:
     at: float | None
     source: str
     text: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TreeFigure:
+    """What was measured with one draft tree: ``value`` tokens a step, or (``share``) right answers, 0…1. ``wrong``: worse than with a tree that is a part of it."""
+
+    metric: str
+    topk: int
+    budget: int
+    value: float
+    share: bool = False
+    wrong: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -186,7 +260,9 @@ class Diagnosis:
     also: tuple[Cause, ...] = ()
     phase: Phase | None = None
     progress: Progress | None = None
+    behind: Behind | None = None
     started_at: float | None = None
+    active_at: float | None = None
     active_for_s: float | None = None
     listening_at: float | None = None
     ready_at: float | None = None
@@ -196,9 +272,15 @@ class Diagnosis:
     end: End = field(default_factory=lambda: End(kind=EndKind.NONE))
     client: ClientView | None = None
     evidence: tuple[Evidence, ...] = ()
+    follows: tuple[Follow, ...] = ()
     hypotheses: tuple[Hypothesis, ...] = ()
     advice: tuple[Advice, ...] = ()
+    memory: Memory | None = None
+    trees: tuple[TreeFigure, ...] = ()  # where the verdict rests on them
     changed: tuple[Change, ...] = ()
+    good: Life | None = None  # the last good life before, which changed, novel and absent compare with
+    novel: tuple[Template, ...] = ()
+    absent: tuple[Template, ...] = ()
     phases: tuple[PhaseSpan, ...] = ()
     lives: tuple[Life, ...] = ()
     timeline: tuple[Moment, ...] = ()

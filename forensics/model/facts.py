@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from forensics.model.capture import Problem, Record, Seen
 from forensics.model.host import HostState
-from forensics.model.vocabulary import Coverage, PartKind
+from forensics.model.vocabulary import Coverage, MaterialKind, PartKind
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -23,6 +23,7 @@ class UnitState:
     main_code: str | None = None  # exited, killed, dumped
     main_status: int | None = None  # exit status or signal number
     signal: str | None = None  # SIGKILL
+    failed_command: str | None = None  # the setting whose command failed beside the program itself: ExecStartPre, ExecStop, …
     main_pid: int | None = None
     since: float | None = None
     ago_s: float | None = None
@@ -76,7 +77,9 @@ class BenchRow:
 
     line_no: int
     text: str
-    kind: str = ""  # of an attempt: refused, reset, timed-out, dns, tls, too-long, http-404, …, not-ready, other, ok; of a printed figure: empty
+    kind: str = (
+        ""  # of an attempt: refused, reset, timed-out, dns, tls, too-long, http-404, …, unconnected, not-ready, other, ok; of a printed figure: empty
+    )
     at: float | None = None
     offset_s: float | None = None
     since_boot: bool = False  # no line names a point in time: all times are seconds since the machine started, good for spans only
@@ -85,15 +88,23 @@ class BenchRow:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Matrix:
-    """One measured configuration of a benchmark: tree width against what came out."""
+    """One measured configuration of a benchmark: tree width against what came out. A budget of 0 is the run without speculation."""
 
     line_no: int
     text: str
     label: str
     topk: int | None = None
     budget: int | None = None
-    accept_len: float | None = None
-    correct: float | None = None  # share of right answers, 0…1 (coding pass, accuracy or greedy match)
+    steps: int | None = None  # depth of the tree
+    accept_len: float | None = None  # tokens a step
+    correct: float | None = None  # share of right answers, 0…1 (greedy match with the plain run, coding pass or accuracy)
+    asked: int | None = None  # answers that the share is of
+    drafts: int | None = None  # steps that the acceptance length is the mean of
+    speed: float | None = None  # tokens a second
+    settings: tuple[tuple[str, str], ...] = ()  # what else it was measured under
+
+
+ANY_CLIENT = "client"  # the tool of a run of which neither a command nor a shape says what made it
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -110,11 +121,15 @@ class BenchRun:
     failed: int | None = None
     errors: Mapping[str, int] = field(default_factory=dict)
     metrics: Mapping[str, float] = field(default_factory=dict)
+    samples: Mapping[str, tuple[float, ...]] = field(default_factory=dict)  # single measurements, where the result holds them: ttfts, itls, latencies
+    configuration: Mapping[str, str] = field(default_factory=dict)  # what was asked for: request_rate, num_prompts, dataset_name, …
     host: str | None = None
     port: int | None = None
     path: str | None = None
     rows: tuple[BenchRow, ...] = ()
     matrix: tuple[Matrix, ...] = ()
+    written_at: float | None = None  # when its file was last written, by our clock
+    shift_s: float | None = None  # what was added to its times to make them the host's
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -131,6 +146,8 @@ class Asked:
     host: str | None = None  # of the ssh it was typed behind
     tool: str = ""  # the program that was asked
     text: str = ""  # its first line of answer
+    user: bool = False  # asked of the systemd of the account, not of the machine's
+    container: str | None = None  # the container that docker or podman was asked about
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -196,6 +213,13 @@ class Gpu:
     text: str = ""
 
 
+class Material(NamedTuple):
+    """What a text is that nobody recognised as a service's, and how it is called in a sentence."""
+
+    kind: MaterialKind
+    words: str
+
+
 class Tail(NamedTuple):
     """The first and last lines of a source, and how many lines it has."""
 
@@ -210,12 +234,15 @@ class Facts:
     """All that reasoning may lean on. ``seen`` is in source and line order."""
 
     seen: tuple[Seen, ...] = ()
+    written: tuple[Seen, ...] = ()  # on lines that no program printed: of a manual, a mail, a source file
+    material: Mapping[str, Material] = field(default_factory=dict)  # source → what kind of text it is
     counts: Mapping[str, int] = field(default_factory=dict)  # rule id → matches, including those not kept
     units: Mapping[str, UnitState] = field(default_factory=dict)
     runs: tuple[Run, ...] = ()  # of containers, in order of time
     unit_names: tuple[str, ...] = ()
     benches: tuple[BenchRun, ...] = ()
     asked: tuple[Asked, ...] = ()
+    named: tuple[Asked, ...] = ()  # units that a client's own configuration names, asked or not
     listeners: tuple[Listener, ...] | None = None
     probes: tuple[Probe, ...] = ()
     gpus: tuple[Gpu, ...] = ()
@@ -224,11 +251,15 @@ class Facts:
     host: HostState = field(default_factory=HostState)
     tails: Mapping[str, Tail] = field(default_factory=dict)
     kinds: Mapping[str, tuple[PartKind, ...]] = field(default_factory=dict)  # source → what it holds
+    # source → first line and kind of each of its parts, in order
+    stretches: Mapping[str, tuple[tuple[int, PartKind], ...]] = field(default_factory=dict)
     coverage: Mapping[str, Coverage] = field(default_factory=dict)  # journal, status, kernel, bench, … → coverage
     argv: tuple[str, ...] = ()  # of the unit file or status
     about_host: str | None = None  # of several hosts in the evidence the one that all of this is about
     other_hosts: Mapping[str, int] = field(default_factory=dict)  # host → lines of it that were left out
     assumed: tuple[str, ...] = ()  # what was taken for granted about times, and why
+    local: frozenset[str] = frozenset()  # sources whose times are of the host's own clock, in a zone that is not known: read as UTC
+    clocks: tuple[str, ...] = ()  # by how much a client's times were moved to the host's clock, and why
     blobs: Mapping[str, int] = field(default_factory=dict)  # source → messages that are not in what was saved ("[85B blob data]", null)
     problems: tuple[Problem, ...] = ()
     at: float | None = None

@@ -153,6 +153,16 @@ class Origin(Word):
     ANY = "any"
 
 
+class MaterialKind(Word):
+    """What a text is that nobody recognised as a service's, for what can be concluded from it."""
+
+    EMPTY = "empty"
+    LOG = "log"  # its lines have times
+    OUTPUT = "output"  # printed by a program, without times
+    TEXT = "text"  # lines of which nothing can be said
+    OTHER = "other"  # no program printed it while it served: a novel, code, a test run, requests
+
+
 class PartKind(Word):
     """What a stretch of a section holds."""
 
@@ -221,3 +231,4 @@ class MarkKind(Word):
     # of the machine
     BOOT = "boot"
     SHUTDOWN = "shutdown"
+    SOFTWARE = "software"  # a version, a driver, an environment: what a life ran on, no step of it

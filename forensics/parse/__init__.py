@@ -2,9 +2,10 @@
 
 from forensics.parse.block import Block
 from forensics.parse.facts import facts, unit_overview
-from forensics.parse.frame import frames, record
+from forensics.parse.frame import frames, record, stretches
 from forensics.parse.given import prepared
 from forensics.parse.sniff import Part, parts
-from forensics.parse.tails import watch
+from forensics.parse.tails import Ends, watch
+from forensics.parse.wordings import Again
 
-__all__ = ["Block", "Part", "facts", "frames", "parts", "prepared", "record", "unit_overview", "watch"]
+__all__ = ["Again", "Block", "Ends", "Part", "facts", "frames", "parts", "prepared", "record", "stretches", "unit_overview", "watch"]

@@ -6,6 +6,7 @@ import re
 import shlex
 from typing import NamedTuple
 
+from forensics import lazily
 from forensics.parse.systemd import UNIT_NAME
 
 _VERBS = frozenset({
@@ -16,11 +17,13 @@ _MAX = 4096  # characters of a command that are read
 _WRAPPERS = frozenset({"sudo", "doas", "env", "time", "watch", "nohup", "exec", "command", "stdbuf", "timeout", "nice", "ionice", "unbuffer"})
 _SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ksh"})
 _SSH_WITH_VALUE = frozenset("BbcDEeFIiJLlmOopQRSWw")
+_ENGINES = frozenset({"docker", "podman", "nerdctl"})
+_OF_CONTAINERS = frozenset({"logs", "inspect", "restart", "start", "stop", "stats", "top", "kill", "port"})
 _GREPS = frozenset({"grep", "egrep", "fgrep", "zgrep", "rg", "ag", "awk", "gawk", "sed"})
 _FEWER = frozenset({"head", "tail"})
 _FOLLOWED = frozenset({"less", "more", "cat", "tee", "cut", "sort", "uniq", "ccze", "bat"})
 _VALUED = {"journalctl": frozenset("nuptgSUocMDi"), "systemctl": frozenset("npPtHMo")}
-_SHORT = re.compile(r"-[A-Za-z]+$")
+_SHORT = lazily.pattern(r"-[A-Za-z]+$")
 
 
 class Simple(NamedTuple):
@@ -70,10 +73,22 @@ def unit_of(simple: Simple) -> str | None:
     return None
 
 
-def is_filtered(command: str) -> bool:
-    """Whether a command lets only some lines through, so that an empty answer says nothing about the rest."""
-    found = simples(command)
-    return any(filters(simple) for simple in found)
+def of_user(simple: Simple) -> bool:
+    """Whether the systemd of the account was asked, which has units of its own."""
+    words = simple.words[1:]
+    if simple.tool == "journalctl":
+        return any(word == "--user-unit" or word.startswith("--user-unit=") or word == "--user" for word in words)
+    return simple.tool == "systemctl" and "--user" in words
+
+
+def container_of(simple: Simple) -> str | None:
+    """The container that a command of docker or podman is about; None where it names none."""
+    if simple.tool not in _ENGINES:
+        return None
+    words = [word for word in simple.words[1:] if word != "container"]
+    at = next((at for at, word in enumerate(words) if word in _OF_CONTAINERS), None)
+    names = [word for word in words[at + 1 :] if not word.startswith("-") and not word.isdigit()] if at is not None else []
+    return names[-1] if names and re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_.@-]{0,250}", names[-1]) else None
 
 
 def filters(simple: Simple) -> bool:

@@ -6,38 +6,51 @@ A printed block's labels become metrics in snake case (``Total generated tokens 
 from __future__ import annotations
 
 import json
-import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from itertools import chain, islice
+from typing import Any, BinaryIO
 
-from forensics.model import BenchRow, BenchRun, Matrix, Problem
-from forensics.parse import client, peer, wording
+from forensics import lazily
+from forensics.model import BenchRow, BenchRun, Problem
+from forensics.parse import client, guided, load, matrix, nested, peer, profiled, slim, unfold, wording
+from forensics.parse.matrix import number_of, snake
+from forensics.parse.measured import Measured, inside
 
 Parsed = tuple[tuple[BenchRun, ...], tuple[Problem, ...]]
 
 MAX_BROKEN = 50  # places where JSON breaks off, after which it is none
 _MOST_DECODED = 8  # times the size of an object that is read for the arrays in it
 MAX_ERRORS = 2000  # error texts of one JSON result that are classified
+_MOST_RUNS = 500  # of one JSON text: what follows counts as part of the last
+_MOST_SAMPLES = 200_000  # single measurements of one kind
+_SAMPLES = ("ttfts", "tpots", "itls", "latencies", "e2e_latencies")
+_SUMS_UP = lazily.pattern(r"throughput|accuracy|completed|exact_match")  # a key of a result, not of one request
+_CONFIGURATION = (
+    "backend", "model_id", "dataset_name", "request_rate", "max_concurrency", "num_prompts", "num_requests", "batch_size", "input_len", "output_len",
+    "random_input_len", "random_output_len", "sharegpt_output_len", "random_range_ratio", "tag", "task",
+)  # fmt: skip
 
-_OPEN = re.compile(r"^\s*={4,} ?(?P<title>\w[^=]{0,60}?) ?={4,}\s*$")
-_SHUT = re.compile(r"^\s*={20,}\s*$")
-_LABEL = re.compile(r"^\s*(?P<label>[A-Za-z#][^:]{0,60}?): +(?P<value>[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?|nan|inf)(?P<unit>%| ?[A-Za-z/]+)?\s*$")
+_OPEN = lazily.pattern(r"^\s*={4,} ?(?P<title>\w[^=]{0,60}?) ?={4,}\s*$")
+_SHUT = lazily.pattern(r"^\s*={20,}\s*$")
+_LABEL = lazily.pattern(
+    r"^\s*(?P<label>[A-Za-z#][^:]{0,60}?): +(?P<value>[-+]?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?|nan|inf)(?P<unit>%| ?[A-Za-z/]+)?\s*$"
+)
 # what is printed outside a block: one batch, few-shot scores
-_LOOSE = re.compile(
-    r"^\s*(?:accuracy|invalid|latency|output throughput|input throughput|overall throughput|last_ttft|last generation throughput|acc_length|accept length|acceptance length"
+_LOOSE = lazily.pattern(
+    r"^\s*(?:accuracy|invalid|(?:avg )?latency|output throughput|input throughput|overall throughput|last_ttft|last generation throughput|acc_length|accept length|acceptance length"
     r"|batch size|input_len|output_len|cache hit rate|pass rate|pass@1|score|exact match)$",
     re.IGNORECASE,
 )
 # a row of a task table: |gsm8k| 3|flexible-extract| 5|exact_match|↑ |0.1230|± |0.0091|
-_SCORE = re.compile(r"^\|.*\|\s*(?P<label>exact_match|acc|acc_norm|pass@\d+|f1|mc2)\s*\|[^|]{0,4}\|\s*(?P<value>\d+(?:\.\d+)?)\s*\|")
-_BUDGET = ("budget", "num_draft_tokens", "speculative_num_draft_tokens", "draft_tokens_per_step", "tree_width", "width")
-_TOPK = ("topk", "top_k_tree", "eagle_topk", "speculative_eagle_topk")
-_ACCEPT = ("accept_len", "acc_length", "accept_length", "acceptance_length", "spec_accept_length", "spec_decode_acceptance_length")
-_CORRECT = ("coding_pass", "pass_rate", "accuracy", "greedy_match", "correct", "exact_match")
-_LABELS = ("label", "name", "config", "variant", "run_name")
+_SCORE = lazily.pattern(r"^\|.*\|\s*(?P<label>exact_match|acc|acc_norm|pass@\d+|f1|mc2)\s*\|[^|]{0,4}\|\s*(?P<value>\d+(?:\.\d+)?)\s*\|")
+# a benchmark of the engine alone, without a server
+_OFFLINE = lazily.pattern(
+    r"^Throughput: (?P<requests_per_second>\d[\d.]{0,15}) requests/s, (?P<tokens_per_second>\d[\d.]{0,15}) total tokens/s(?:, (?P<output_tokens_per_second>\d[\d.]{0,15}) output tokens/s)?$"
+    r"|^(?P<share>\d\d)% percentile latency: (?P<latency>\d[\d.]{0,25}(?:e-\d+)?) seconds$"
+)
 _OK = ("completed", "successful_requests", "successful")
 _FAILED = ("failed", "failed_requests", "num_failed")
 
@@ -46,11 +59,19 @@ _FAILED = ("failed", "failed_requests", "num_failed")
 
 
 def read(
-    text: str, *, source: str = "", first_line: int = 1, command: str | None = None, latest: float | None = None, zone_s: float | None = None
+    text: str,
+    *,
+    source: str = "",
+    first_line: int = 1,
+    command: str | None = None,
+    latest: float | None = None,
+    zone_s: float | None = None,
+    fields: matrix.Fields | None = None,
 ) -> Parsed:
     """Runs in the printed output of a client: one a command and one a result block, with the failed attempts around it.
 
     ``asked`` comes from the block and the benchmark's own arguments where they are printed. ``latest`` is a time that nothing here is after.
+    ``fields`` as in ``read_json``.
     """
     runs: list[BenchRun] = []
     problems: list[Problem] = []
@@ -58,9 +79,7 @@ def read(
     for start, end, told in _stretches(lines, command):
         run, said = client.read("\n".join(lines[start:end]), source=source, first_line=first_line + start, command=told, latest=latest, zone_s=zone_s)
         problems.extend(said)
-        run = _with_figures(run, lines[start:end], source, first_line + start, told)
-        if run is not None:
-            runs.append(run)
+        runs.extend(_with_figures(run, lines[start:end], source, first_line + start, told, fields))
     return tuple(runs), tuple(problems)
 
 
@@ -72,6 +91,9 @@ def _stretches(lines: Sequence[str], command: str | None) -> Iterator[tuple[int,
         if typed := peer.command_line(line):
             starts.append((number, typed))
             shut, block = -1, False
+        elif load.begins(line):
+            if any(text.strip() for text in lines[starts[-1][0] + 1 : number]):
+                starts.append((number, starts[-1][1]))
         elif _OPEN.match(line) and "arm" not in line:  # not the frames of a warm-up
             if shut >= 0:
                 starts.append((shut + 1, starts[-1][1]))
@@ -83,33 +105,46 @@ def _stretches(lines: Sequence[str], command: str | None) -> Iterator[tuple[int,
             yield start, end, told
 
 
-def _with_figures(run: BenchRun | None, lines: Sequence[str], source: str, first_line: int, command: str | None) -> BenchRun | None:
+def _with_figures(
+    run: BenchRun | None, lines: Sequence[str], source: str, first_line: int, command: str | None, fields: matrix.Fields | None
+) -> Iterator[BenchRun]:
+    if summaries := _summaries(lines, first_line):
+        yield from (summary.run(source, run) for summary in summaries)
+        return
     rows, metrics, block = figures(lines, first_line)
-    matrix = tuple(_printed_matrix(lines, first_line))
-    if not rows and not matrix:
-        return run
+    found = matrix.settled(matrix.printed(lines, first_line, fields))
+    if not rows and not found:
+        if run is not None:
+            yield run
+        return
     if run is None:
         tool = client.tool_of(lines, (), command)
         run = BenchRun(source=source, tool="benchmark" if tool == "client" else tool)
     _, prompts = peer.peer_of(lines, (), first_line)
-    done = _first(metrics, _OK) if block else None
-    lost = _first(metrics, _FAILED) if block else None
+    done = matrix.count(metrics, _OK) if block else None
+    lost = matrix.count(metrics, _FAILED) if block else None
     if done is not None and prompts is None and lost is not None:
-        prompts = int(done + lost)
+        prompts = done + lost
     if done is not None and lost is None and prompts is not None:
-        lost = max(0.0, prompts - done)  # a tool that prints no failures: what it does not count as done
+        lost = max(0, prompts - done)  # a tool that prints no failures: what it does not count as done
     tool = "benchmark" if run.tool == "client" else run.tool
     every = tuple(sorted((*rows, *run.rows), key=lambda row: row.line_no))
-    return replace(
+    yield replace(
         run,
         tool=tool,
         metrics=metrics,
-        matrix=matrix,
+        matrix=found,
         rows=every,
         asked=run.asked if prompts is None or not block else prompts,
-        ok=run.ok if done is None else int(done),
-        failed=run.failed if lost is None else int(lost),
+        ok=run.ok if done is None else done,
+        failed=run.failed if lost is None else lost,
     )
+
+
+def _summaries(lines: Sequence[str], first_line: int) -> tuple[Measured, ...]:
+    """The runs of tools that say themselves how a run went as a whole; none where no such tool wrote this."""
+    one = load.read(lines, first_line) or profiled.printed(lines, first_line)
+    return (one,) if one else guided.printed(lines, first_line)
 
 
 def figures(lines: Sequence[str], first_line: int = 1) -> tuple[tuple[BenchRow, ...], dict[str, float], bool]:
@@ -132,6 +167,11 @@ def figures(lines: Sequence[str], first_line: int = 1) -> tuple[tuple[BenchRow, 
             metrics[snake(scored["label"])] = float(scored["value"])
             rows.append(BenchRow(line_no=number, text=line.rstrip(), metric=snake(scored["label"])))
             continue
+        if line[:1] in "T1234567890" and (offline := _OFFLINE.match(line)):
+            told = _of_engine(offline.groupdict())
+            metrics.update(told)
+            rows.extend(BenchRow(line_no=number, text=line, metric=name) for name in told)
+            continue
         found = _LABEL.match(line)
         if found is None or not (inside or _LOOSE.match(found["label"])):
             continue
@@ -143,113 +183,39 @@ def figures(lines: Sequence[str], first_line: int = 1) -> tuple[tuple[BenchRow, 
     return tuple(rows), metrics, block
 
 
-def snake(label: str) -> str:
-    """``Mean E2E Latency (ms)`` → ``mean_e2e_latency_ms``."""
-    return re.sub(r"[^a-z0-9]+", "_", label.lower()).strip("_")
+def _of_engine(groups: Mapping[str, str | None]) -> dict[str, float]:
+    if groups["share"]:
+        return {_percentile(groups["share"], "latency"): float(groups["latency"] or 0)}
+    return {name: float(value) for name, value in groups.items() if value}
 
 
-def number_of(value: object) -> float | None:
-    """A finite number, from JSON or from text with thousands separators; a bool is none."""
-    if isinstance(value, bool) or not isinstance(value, (str, int, float)):
-        return None
-    try:
-        number = float(value.replace(",", "") if isinstance(value, str) else value)
-    except (ValueError, OverflowError):
-        return None
-    return number if math.isfinite(number) else None
-
-
-# --------------------------------------------------------------------------- matrices as text
-
-_PAIR = re.compile(r"(?P<key>[a-z_]{2,40})\s*[=:]\s*(?P<value>-?\d+(?:\.\d+)?)")
-
-
-def _names_width(line: str) -> bool:
-    low = line.lower()
-    return "topk" in low or "budget" in low or "width" in low or "draft_tokens" in low or "top_k" in low
-
-
-def _printed_matrix(lines: Sequence[str], first_line: int) -> Iterator[Matrix]:
-    """Rows of ``budget=32 topk=4 … accept_len=2.8 coding_pass=0.125``, or of a table (``|``, commas or blanks) whose head names such columns."""
-    head: list[str] = []
-    for number, raw in enumerate(lines, first_line):
-        if len(raw) > 2000 or not (head or _names_width(raw)):
-            continue
-        line = raw.strip()
-        cells = _cells(line)
-        names = [snake(cell) for cell in cells]
-        if _names_matrix(names):
-            head = names
-            continue
-        if head and len(cells) == len(head):
-            values: dict[str, Any] = dict(zip(head, cells, strict=True))
-        else:
-            if line and set(line) - set("|-+: ="):
-                head = head if len(cells) > 1 and "|" in line else []
-            values = {found["key"]: found["value"] for found in _PAIR.finditer(line)}
-            if not _names_matrix(list(values)):
-                continue
-        row = _matrix(values, number, line)
-        if row is not None:
-            yield row
-
-
-def _cells(line: str) -> list[str]:
-    for mark in ("|", ",", "\t"):
-        if line.count(mark) >= 2:
-            return [cell.strip() for cell in line.strip("|").split(mark)]
-    return line.split()
-
-
-def _names_matrix(names: Sequence[str]) -> bool:
-    known = set(names)
-    return bool(known & {*_BUDGET, *_TOPK}) and bool(known & {*_ACCEPT, *_CORRECT})
-
-
-def _matrix(values: Mapping[str, Any], line_no: int, text: str) -> Matrix | None:
-    budget, topk, accept, correct = (_first(values, names) for names in (_BUDGET, _TOPK, _ACCEPT, _CORRECT))
-    if (budget is None and topk is None) or (accept is None and correct is None):
-        return None
-    if correct is not None and 1.0 < correct <= 100.0:
-        correct /= 100.0  # per cent
-    label = next((str(values[name]) for name in _LABELS if values.get(name)), "")
-    if not label:
-        label = " ".join(f"{name}={int(value)}" for name, value in (("budget", budget), ("topk", topk)) if value is not None)
-    return Matrix(
-        line_no=line_no,
-        text=text,
-        label=label,
-        topk=None if topk is None else int(topk),
-        budget=None if budget is None else int(budget),
-        accept_len=None if accept is not None and accept < 0 else accept,
-        correct=correct,
-    )
-
-
-def _first(values: Mapping[str, Any], names: Sequence[str]) -> float | None:
-    for name in names:
-        if (value := number_of(values.get(name))) is not None:
-            return value
-    return None
+def _percentile(share: str, what: str) -> str:
+    return f"median_{what}" if share == "50" else f"p{share}_{what}"
 
 
 # --------------------------------------------------------------------------- JSON
 
 
-_BETWEEN_OBJECTS = re.compile(r"[\s,\]]*")
-_BETWEEN_ELEMENTS = re.compile(r"[\s,]*")
-_ARRAY_OF_OBJECTS = re.compile(r"\"\w+\"\s*:\s*\[\s*(?=\{)")
-_NEXT_OBJECT = re.compile(r"\n[ \t]*\{")
+_BETWEEN_OBJECTS = lazily.pattern(r"[\s,\]]*")
+_BETWEEN_ELEMENTS = lazily.pattern(r"[\s,]*")
+_ARRAY_OF_OBJECTS = lazily.pattern(r"\"\w+\"\s*:\s*\[\s*(?=\{)")
+_PAIR = lazily.pattern(r"\s*\"(?P<key>[^\"\\\n]{1,200})\"\s*:\s*")
+_BLANKS = lazily.pattern(r"\s*")
+_MOST_BEGUN = 500
+_NEXT_OBJECT = lazily.pattern(r"\n[ \t]*\{")
 
 
 @dataclass
 class _Gathered:
     """What the objects of one JSON text add up to."""
 
-    matrix: list[Matrix] = field(default_factory=list)
+    matrix: list[matrix.Read] = field(default_factory=list)
     rows: list[BenchRow] = field(default_factory=list)
     metrics: dict[str, float] = field(default_factory=dict)
     errors: Counter[str] = field(default_factory=Counter)
+    samples: dict[str, tuple[float, ...]] = field(default_factory=dict)
+    configuration: dict[str, str] = field(default_factory=dict)
+    summed_up: bool = False
     asked: int | None = None
     ok: int | None = None
     failed: int | None = None
@@ -257,19 +223,65 @@ class _Gathered:
     asked_of: peer.Peer = field(default_factory=peer.Peer)
 
 
-def read_json(text: str, *, source: str = "", first_line: int = 1) -> Parsed:
-    """Runs in JSON: an array of measured configurations, result objects (one or one a line), or the error body that a server answered with.
+def read_json(text: str, *, source: str = "", first_line: int = 1, fields: matrix.Fields | None = None) -> Parsed:
+    """Runs in JSON: an array of measured configurations, result objects (one or one a line: each a run), or the error body that a server answered with.
 
     The ``text`` of a matrix row is the object's raw lines joined by single blanks. JSON that breaks off keeps what was complete and gives a problem.
+    ``fields`` maps names of an own harness to those of ``parse.matrix``.
     """
     problems: list[Problem] = []
-    gathered = _Gathered()
-    for line_no, raw, value in _objects(text, source, first_line, problems):
-        _object(value, line_no, raw, gathered)
-    if not (gathered.matrix or gathered.rows or gathered.metrics or gathered.errors):
-        return (), tuple(problems)
+    runs = _runs_of(_objects(text, source, first_line, problems), source, fields)
+    return runs, tuple(problems)
+
+
+def read_large(stream: BinaryIO, *, source: str = "", first_line: int = 1, fields: matrix.Fields | None = None) -> Parsed:
+    """The same of JSON of any size, in bounded memory: without single measurements where an array is too long, which is said as a problem."""
+    told = slim.Slimmed()
+    problems: list[Problem] = []
+    pieces = (found for line_no, text in slim.objects(stream, told, first_line) for found in _objects(text, source, line_no, problems))
+    runs = _runs_of(pieces, source, fields)
+    if told.cut:
+        names = ", ".join(list(told.cut)[:8])
+        problems.append(Problem(source=source, line=first_line, text=f"too long to be read whole, so single measurements are left out: {names}"))
+        runs = tuple(replace(run, samples={}) for run in runs)
+    if told.broken:
+        problems.append(Problem(source=source, line=first_line, text=f"what follows in this result was not read: {told.broken}"))
+    return runs, tuple(problems)
+
+
+def _runs_of(objects: Iterable[tuple[int, str, dict[str, Any], bool]], source: str, fields: matrix.Fields | None) -> tuple[BenchRun, ...]:
+    runs = [_Gathered()]
+    found: list[BenchRun] = []
+    within = False  # the parts of an object that was read as a whole
+    records: profiled.Records | None = None
+    for line_no, raw, value, top in objects:
+        if top:
+            whole = nested.runs(value, source=source, line_no=line_no)
+            found.extend(whole)
+            record = not whole and profiled.is_record(value)
+            if record:
+                records = records or profiled.Records()
+                records.take(value, line_no, raw)
+            rows = [] if whole or record else unfold.rows(value, fields)
+            within = bool(whole or record or rows)
+            reads = (matrix.read(flat, line_no, _told_row(flat), fields=fields) for flat in rows)
+            runs[-1].matrix.extend(read for read in reads if read is not None)
+        if within:
+            continue
+        sums_up = top and any(_SUMS_UP.search(key) for key, item in value.items() if isinstance(item, (int, float)))
+        if sums_up and runs[-1].summed_up and len(runs) < _MOST_RUNS:
+            runs.append(_Gathered())
+        runs[-1].summed_up |= sums_up and matrix.read(value, line_no, "", fields=fields) is None
+        _object(value, line_no, raw, runs[-1], fields)
+    if records:
+        found.append(records.closed(source))
+    found.extend(_run(g, source) for g in runs if g.matrix or g.rows or g.metrics or g.errors)
+    return tuple(found[:_MOST_RUNS])
+
+
+def _run(gathered: _Gathered, source: str) -> BenchRun:
     failed = gathered.failed if gathered.failed is not None else (sum(gathered.errors.values()) or None)
-    run = BenchRun(
+    return BenchRun(
         source=source,
         tool=gathered.tool or "benchmark",
         asked=gathered.asked,
@@ -277,17 +289,18 @@ def read_json(text: str, *, source: str = "", first_line: int = 1) -> Parsed:
         failed=failed,
         errors=dict(gathered.errors),
         metrics=gathered.metrics,
+        samples=gathered.samples,
+        configuration=gathered.configuration,
         host=gathered.asked_of.host,
         port=gathered.asked_of.port,
         path=gathered.asked_of.path,
         rows=client.bounded(tuple(gathered.rows)),
-        matrix=tuple(gathered.matrix),
+        matrix=matrix.settled(gathered.matrix),
     )
-    return (run,), tuple(problems)
 
 
-def _objects(text: str, source: str, first_line: int, problems: list[Problem]) -> Iterator[tuple[int, str, dict[str, Any]]]:
-    """Every object worth a row, with its line and its raw lines joined: top-level ones, and the elements of arrays of objects in them."""
+def _objects(text: str, source: str, first_line: int, problems: list[Problem]) -> Iterator[tuple[int, str, dict[str, Any], bool]]:
+    """Every object worth a row, with its line, its raw lines joined, and whether it is at the top: those, and the elements of arrays of objects in them."""
     decoder = json.JSONDecoder()
     at, counted, line = 0, 0, first_line
     while (at := _skip(_BETWEEN_OBJECTS, text, at)) < len(text):
@@ -300,13 +313,15 @@ def _objects(text: str, source: str, first_line: int, problems: list[Problem]) -
             value, end = decoder.raw_decode(text, at)
         except (ValueError, RecursionError) as error:
             problems.append(Problem(source=source, line=line, text=f"JSON breaks off or is none: {str(error)[:80]}"))
+            if (begun := _begun(decoder, text, at)) and matrix.read(begun, line, "") is None:
+                yield line, _joined(text[at : at + wording.MAX_LINE]), begun, True
             following = _NEXT_OBJECT.search(text, at)
             if following is None or len(problems) >= MAX_BROKEN:
                 return
             at = following.end() - 1
             continue
         if isinstance(value, dict):
-            yield line, _joined(text[at:end]), value
+            yield line, _joined(text[at:end]), value, True
             if any(isinstance(inner, list) and inner and isinstance(inner[0], dict) for inner in value.values()):
                 inner_line, seen, left = line, at, _MOST_DECODED * (end - at)
                 for found in _ARRAY_OF_OBJECTS.finditer(text, at, end):
@@ -314,11 +329,28 @@ def _objects(text: str, source: str, first_line: int, problems: list[Problem]) -
                     seen = found.end()
                     for at_line, raw, element in _elements(decoder, text, seen, inner_line):
                         left -= len(raw)
-                        yield at_line, raw, element
+                        yield at_line, raw, element, False
                     if left < 0:  # arrays within arrays, each read again with all that is in it
                         problems.append(Problem(source=source, line=inner_line, text="arrays within arrays without end: not all of them were read"))
                         break
         at = max(end, at + 1)
+
+
+def _begun(decoder: json.JSONDecoder, text: str, at: int) -> dict[str, Any]:
+    """Of an object that breaks off: the single values that it begins with, before its first list."""
+    found: dict[str, Any] = {}
+    at += 1
+    while len(found) < _MOST_BEGUN and (pair := _PAIR.match(text, at)) and text[pair.end() : pair.end() + 1] not in ("[", "{", ""):
+        try:
+            value, end = decoder.raw_decode(text, pair.end())
+        except ValueError:
+            break
+        if not text.startswith(",", after := _skip(_BLANKS, text, end)):
+            break  # it may go on: 12 of 1234
+        found[pair["key"]] = value
+        at = after + 1
+    stopped = _PAIR.match(text, at)
+    return found if stopped and text.startswith("[", stopped.end()) else {}  # else it may be half of what it was to be
 
 
 def _elements(decoder: json.JSONDecoder, text: str, at: int, line: int) -> Iterator[tuple[int, str, dict[str, Any]]]:
@@ -336,12 +368,17 @@ def _skip(pattern: re.Pattern[str], text: str, at: int) -> int:
     return found.end() if found else at
 
 
+def _told_row(flat: Mapping[str, Any]) -> str:
+    """A row whose parts stand in several places, as it can be cited."""
+    return " ".join(f"{key}={str(item)[:80]}" for key, item in flat.items())[: wording.MAX_LINE]
+
+
 def _joined(raw: str) -> str:
     return " ".join(part.strip() for part in raw.split("\n")) if "\n" in raw else raw
 
 
-def _object(value: Mapping[str, Any], line_no: int, raw: str, into: _Gathered) -> None:
-    if row := _matrix(value, line_no, raw[: wording.MAX_LINE]):
+def _object(value: Mapping[str, Any], line_no: int, raw: str, into: _Gathered, fields: matrix.Fields | None) -> None:
+    if row := matrix.read(value, line_no, raw[: wording.MAX_LINE], fields=fields):
         into.matrix.append(row)
         return
     if kind := _error_kind(value):
@@ -349,25 +386,37 @@ def _object(value: Mapping[str, Any], line_no: int, raw: str, into: _Gathered) -
         into.rows.append(BenchRow(line_no=line_no, text=raw[: wording.MAX_LINE], kind=kind))
         return
     numbers = {key: number for key, item in value.items() if isinstance(item, (int, float)) and (number := number_of(item)) is not None}
-    measured = any(re.search(r"throughput|latency|ttft|accuracy|accept|completed|duration", key) for key in numbers)
+    measured = any(re.search(r"throughput|latency|ttft|accuracy|accept|completed|duration|per_second", key) for key in numbers)
     if not measured:
         return
     into.metrics.update(numbers)
-    done, lost, prompts = _first(value, _OK), _first(value, _FAILED), _first(value, ("num_prompts", "num_requests"))
-    into.ok = int(done) if done is not None else into.ok
+    if "avg_latency" in numbers:
+        shares = inside(value, "percentiles")
+        into.metrics.update({_percentile(p, "latency"): number for p in shares if p.isdigit() and (number := number_of(shares[p])) is not None})
+    into.samples.update({name: single for name in _SAMPLES if (single := _single(value.get(name)))})
+    into.configuration.update({name: str(value[name])[:80] for name in _CONFIGURATION if isinstance(value.get(name), (str, int, float))})
+    done, lost, prompts = matrix.count(value, _OK), matrix.count(value, _FAILED), matrix.count(value, ("num_prompts", "num_requests"))
+    into.ok = done if done is not None else into.ok
+    errors = value.get("errors")
+    if prompts is None and lost is None and isinstance(errors, list) and errors:
+        prompts = len(errors)  # one of each request, empty where it went well
     if lost is None and done is not None and prompts is not None:
-        lost = max(0.0, prompts - done)
-    into.failed = int(lost) if lost is not None else into.failed
-    into.asked = int(prompts) if prompts is not None else (int(done + lost) if done is not None and lost is not None else into.asked)
+        lost = max(0, prompts - done)
+    into.failed = lost if lost is not None else into.failed
+    into.asked = prompts if prompts is not None else (done + lost if done is not None and lost is not None else into.asked)
     into.tool = into.tool or str(value.get("backend") or "")
     into.rows.append(BenchRow(line_no=line_no, text=raw[:400], metric=next(iter(numbers))))
     if isinstance(value.get("base_url"), str):
         found = peer.asked_of(value["base_url"])
         into.asked_of.take(found.host, found.port, found.path)
-    errors = value.get("errors")
-    for text in errors[:MAX_ERRORS] if isinstance(errors, list) else ():
-        if isinstance(text, str) and text.strip():
-            into.errors[_told(text)] += 1
+    said = (text for text in errors if isinstance(text, str) and text.strip()) if isinstance(errors, list) else ()
+    into.errors.update(_told(text) for text in islice(said, MAX_ERRORS))
+
+
+def _single(value: object) -> tuple[float, ...]:
+    """The numbers of a list, or of the lists in a list (one of each request)."""
+    flat = chain.from_iterable(item if isinstance(item, list) else (item,) for item in value) if isinstance(value, list) else ()
+    return tuple(islice((number for item in flat if (number := number_of(item)) is not None), _MOST_SAMPLES))
 
 
 def _told(text: str) -> str:

@@ -12,8 +12,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from forensics import lazily
 from forensics.clock import DAY_S, lacks_year, parse_stamp, year_for
-from forensics.model import BenchRow, BenchRun, Problem
+from forensics.model import ANY_CLIENT, BenchRow, BenchRun, Problem
 from forensics.parse.peer import ACCESS, COMMAND, asked_of, command_tool, config_line, peer_of
 from forensics.parse.wording import MAX_LINE, WORDS, classify, weight, words_in
 
@@ -21,28 +22,30 @@ KEEP = 200  # first and last attempts that stay citable
 
 # --------------------------------------------------------------------------- attempts
 
-_STAMP = re.compile(
+_STAMP = lazily.pattern(
     r"(?<![\d.:-])(?P<iso>\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?)(?![\d:])"
     r"|(?<![\d.:-])(?P<short>(?:\d\d-\d\d|[A-Z][a-z]{2} [ \d]\d) \d\d:\d\d:\d\d(?:[.,]\d{1,9})?)(?![\d:])"
 )
-_TIME = re.compile(r"^\W{0,2}([01]\d|2[0-3]):([0-5]\d):([0-5]\d)\b(?!:)")
-_LOOP = re.compile(r"^\s*(?:\[\s*)?(?:t ?[=+] ?|\+)?(?P<offset>\d{1,7}(?:\.\d+)?) ?s(?:ec(?:onds)?)?\]?:?\s+(?P<rest>\S.*)$")
-_TASK = re.compile(
-    r"^\s*(?:\[\d+/\d+\]\s+)?(?P<task>\[?[\w.@-]+[/#:][\w./#:-]+\]?|\w+(?:-\d+|(?<=\w\d))(?=\s))\s+(?:[\[(|]\s*)?(?P<verdict>ERROR|FAIL(?:ED|URE)?|TIMEOUT|OK|PASS(?:ED)?|SUCCESS|DONE)\b[\])|:]?\s*(?P<rest>.*)$"
+_TIME = lazily.pattern(r"^\W{0,2}([01]\d|2[0-3]):([0-5]\d):([0-5]\d)\b(?!:)")
+_LOOP = lazily.pattern(r"^\s*(?:\[\s*)?(?:t ?[=+] {0,6}|\+)?(?P<offset>\d{1,7}(?:\.\d+)?) ?s(?:ec(?:onds)?)?\]?:?\s+(?P<rest>\S.*)$")
+_TASK = lazily.pattern(
+    r"^\s*(?:\[\d+/\d+\]\s+)?(?P<task>(?!\d{4}-\d\d-\d\d[:T]|\d\d:\d\d:\d\d)\[?[\w.@-]+[/#:][\w./#:-]+\]?|\w+(?:-\d+|(?<=\w\d))(?=\s))\s+(?:[\[(|]\s*)?(?P<verdict>ERROR|FAIL(?:ED|URE)?|TIMEOUT|OK|PASS(?:ED)?|SUCCESS|DONE)\b[\])|:]?\s*(?P<rest>.*)$"
 )
-_NUMBERED = re.compile(r"^(?:Error|Request|Task|Attempt) #?\d+(?: failed)?: ")
-_SECTION = re.compile(r"^-{3,} ?(?P<name>\w[\w .-]{0,40})$")
+_NUMBERED = lazily.pattern(r"^(?:Error|Request|Task|Attempt) #?\d+(?: failed)?: ")
+_SECTION = lazily.pattern(r"^-{3,} ?(?P<name>\w[\w .-]{0,40})$")
 _CHAINED = ("During handling of the above exception", "The above exception was the direct cause")
-_JOINED = re.compile(r"^\s+\S|^(?:caused by|body|repr|str|last line|detail|response)\s*:|^For more information|^\* ")
-_GOOD = re.compile(r"^(?:OK|ready|up|alive|healthy)\b|\bHTTP/\d(?:\.\d)? 200\b|\b200 OK\b|\bstatus(?:_code)?[=: ]+200\b", re.IGNORECASE)
+_JOINED = lazily.pattern(r"^\s+\S|^(?:caused by|body|repr|str|last line|detail|response)\s*:|^For more information|^wget: unable to resolve |^\* ")
+_GOOD = lazily.pattern(r"^(?:OK|ready|up|alive|healthy)\b|\bHTTP/\d(?:\.\d)? 200\b|\b200 OK\b|\bstatus(?:_code)?[=: ]+200\b", re.IGNORECASE)
 # a bare number is a status only at the end; 000 is what curl's %{http_code} says without an answer
-_CODE = re.compile(
+_CODE = lazily.pattern(
     r"^(?:(?:HTTP |(?:http_)?(?:status|code)\W{1,3}|\S*/\S* (?:-> )?)(?P<named>\d{3})(?![\d.:%])\b|(?P<bare>\d{3})(?=\s*(?:$|[,;(]|OK\b)))"
 )
-_AFTER_STAMP = re.compile(r"^.{0,40}?\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d| UTC)?[\])]?[\s:|-]*(?:\[?(?:INFO|DEBUG|WARNING|ERROR)\]?[\s:]+)?")
-_ANSWERED = re.compile(r"^OK\b|\bHTTP/\d(?:\.\d)? 200\b|\b200 OK\b")
-_WGET_STATUS = re.compile(r" ERROR \d{3}: ")
-_RULE = re.compile(r"^[=*_]{5,}(?: .{0,60}[=*_]{3,})?$|^\[exit status")
+_AFTER_STAMP = lazily.pattern(
+    r"^.{0,40}?\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d| UTC)?[\])]?[\s:|-]*(?:\[?(?:INFO|DEBUG|WARNING|ERROR)\]?[\s:]+)?"
+)
+_ANSWERED = lazily.pattern(r"^OK\b|\bHTTP/\d(?:\.\d)? 200\b|\b200 OK\b")
+_WGET_AGAIN = lazily.pattern(r" ERROR \d{3}: |^Unable to establish SSL connection")
+_RULE = lazily.pattern(r"^[=*_]{5,}(?: .{0,60}[=*_]{3,})?$|^\[exit status")
 _TRACEBACK = "Traceback (most recent call last)"
 
 
@@ -186,7 +189,7 @@ class _Reader:
             and held.told
             and held.told[-1][0] == kind
             and number - held.last <= 1
-            and (_WGET_STATUS.search(text) or kind == "not-ready")
+            and (_WGET_AGAIN.search(text) or kind == "not-ready")
         ):
             held.last = number  # wget says the status twice, a readiness check that it gave up and that it leaves
             return
@@ -252,13 +255,15 @@ def best_piece(raw: str, words: Sequence[str] = WORDS) -> str:
 # --------------------------------------------------------------------------- which tool
 
 _TOOLS: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("openai", re.compile(r"\bopenai\.\w+Error|^--- openai")),
-    ("requests", re.compile(r"requests\.exceptions|HTTPConnectionPool|\d{3} (?:Client|Server) Error")),
-    ("aiohttp", re.compile(r"\baiohttp\.|ClientConnectorError|ssl:default")),
-    ("httpx", re.compile(r"\bhttpx\.|httpcore\.")),
-    ("urllib", re.compile(r"urlopen error|urllib\.error|URLError")),
-    ("curl", re.compile(r"\bcurl: \(\d+\)")),
-    ("wget", re.compile(r"^--\d{4}-\d\d-\d\d|\.\.\. failed: Connection")),
+    ("openai", lazily.pattern(r"\bopenai\.\w+Error|^--- openai")),
+    ("requests", lazily.pattern(r"requests\.exceptions|HTTPConnectionPool|\d{3} (?:Client|Server) Error")),
+    ("aiohttp", lazily.pattern(r"\baiohttp\.|ClientConnectorError|ssl:default")),
+    ("httpx", lazily.pattern(r"\bhttpx\.|httpcore\.")),
+    ("urllib", lazily.pattern(r"urlopen error|urllib\.error|URLError")),
+    ("curl", lazily.pattern(r"\bcurl: \(\d+\)")),
+    ("ab", lazily.pattern(r"\bapr_\w+: ")),
+    ("wrk", lazily.pattern(r"^unable to connect to \S+ ")),
+    ("wget", lazily.pattern(r"^--\d{4}-\d\d-\d\d|\.\.\. failed: Connection")),
 )
 
 
@@ -276,7 +281,7 @@ def tool_of(lines: Sequence[str], rows: Sequence[BenchRow], command: str | None)
         for name, pattern in _TOOLS:
             if pattern.search(row.text):
                 return name
-    return "client"
+    return ANY_CLIENT
 
 
 # --------------------------------------------------------------------------- a run

@@ -7,10 +7,10 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from forensics import clock
+from forensics import clock, lazily
 from forensics.model import Problem, Run, UnitState, ending
 
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,252}")
+NAME = lazily.pattern(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,252}")
 _NEVER = 0.0  # an engine writes the year 1 for "not yet"
 _CITED = 300
 _MOST = 1 << 63

@@ -6,9 +6,9 @@ Line for line: what is read stands on the line of the file it stood on. Never ch
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Callable, Iterator, Sequence
 
+from forensics import lazily
 from forensics.parse import prompt, shape
 from forensics.parse.unwrap import clean, journal_line, separator
 
@@ -16,38 +16,38 @@ MAX_BYTES = 4 << 20
 FILLER = "      \u200b"  # stands for a line that was joined to the one above: no parser takes it for anything, nor for an empty line
 _LOOK = 400  # lines by which a paste is judged
 
-_QUOTED = re.compile(r"(?:> ?){1,6}")
-_OF_CURL = re.compile(r"[<>*] (?:GET|POST|HEAD|PUT|HTTP/|Host:|User-Agent:|Accept:|Content-|Connected|Trying|TCP_NODELAY)")
-_NUMBER = re.compile(r"\s{0,10}(?P<n>\d{1,7})(?:[:|)] ?|\t| {1,4}(?:\| ?)?)")
-_ENTITY = re.compile(r"&(?:gt|lt|amp|quot|apos|nbsp|#39|#x27|#34|#96|#160);")
+_QUOTED = lazily.pattern(r"(?:> ?){1,6}")
+_OF_CURL = lazily.pattern(r"[<>*] (?:GET|POST|HEAD|PUT|HTTP/|Host:|User-Agent:|Accept:|Content-|Connected|Trying|TCP_NODELAY)")
+_NUMBER = lazily.pattern(r"\s{0,10}(?P<n>\d{1,7})(?:[:|)] ?|\t| {1,4}(?:\| ?)?)")
+_ENTITY = lazily.pattern(r"&(?:gt|lt|amp|quot|apos|nbsp|#39|#x27|#34|#96|#160);")
 _ENTITIES = {
     "&gt;": ">", "&lt;": "<", "&amp;": "&", "&quot;": '"', "&apos;": "'", "&nbsp;": " ", "&#39;": "'", "&#x27;": "'", "&#34;": '"', "&#96;": "`", "&#160;": " ",
 }  # fmt: skip
-_DIGIT = re.compile(r"\d")  # a level alone is a word of a table as well
+_DIGIT = lazily.pattern(r"\d")  # a level alone is a word of a table as well
 _DIGITS = dict.fromkeys(map(ord, "0123456789"))
-_NAMED = re.compile(
+_NAMED = lazily.pattern(
     r"[A-Za-z][\w.-]{0,60} {0,20}\| |\[(?:pod|container)/|[\w.-]{2,60} [\w.-]{2,60} \d{4}-\d\d-\d\dT"
 )  # whose line it is: compose, kubectl, stern
-_TAG = re.compile(r"<[A-Za-z/][^<>\n]{0,200}>")
-_BREAK = re.compile(r"<br ?/?>\s*$")
+_TAG = lazily.pattern(r"<[A-Za-z/][^<>\n]{0,200}>")
+_BREAK = lazily.pattern(r"<br ?/?>\s*$")
 _SPACES = str.maketrans({"\u00a0": " ", "\u202f": " ", "\u2007": " ", "\u2009": " ", "\u200b": None, "\ufeff": None})
-_PAGER = re.compile(r"(?:lines \d{1,7}-\d{1,7}(?:/\d{1,7} \(END\)| \(END\))?|\(END\)|~|\.\.\.skipping\.\.\.|:)\s*$")
+_PAGER = lazily.pattern(r"(?:lines \d{1,7}-\d{1,7}(?:/\d{1,7} \(END\)| \(END\))?|\(END\)|~|\.\.\.skipping\.\.\.|:)\s*$")
 # a fence of a paste ends what a command has answered
-FENCE = re.compile(
+FENCE = lazily.pattern(
     r"\s{0,3}(?:```|~~~)[\w+. -]{0,40}\s*$|\s*\{(?:code|noformat|quote|panel)(?::[^}\n]{0,100})?\}\s*$"
     r"|\s*</?(?:details|summary|pre|code|blockquote)\b[^<>\n]{0,100}>(?:[^\n]{0,200}</(?:summary|details|pre|code)>)?\s*$"
 )
-_FENCE_HEAD = re.compile(
+_FENCE_HEAD = lazily.pattern(
     r"(?:\{(?:code|noformat)(?::[^}\n]{0,100})?\}|```(?:bash|console|shell|text|log|sh)?|<(?:pre|code)>(?:<code[^<>]{0,60}>)?)(?=\S)"
 )
-_FENCE_TAIL = re.compile(r"(?:\{(?:code|noformat)\}|```|</code>|</pre>){1,3}\s*$")
+_FENCE_TAIL = lazily.pattern(r"(?:\{(?:code|noformat)\}|```|</code>|</pre>){1,3}\s*$")
 
-_BARE_KEY = re.compile(r"(?:Loaded|Drop-In|Transient|Active|Duration|Invocation|Docs|Process|Main PID|Cntrl PID|Status|Error|Tasks|Memory|CPU|CGroup|Condition|Assert|IP|IO"
+_BARE_KEY = lazily.pattern(r"(?:Loaded|Drop-In|Transient|Active|Duration|Invocation|Docs|Process|Main PID|Cntrl PID|Status|Error|Tasks|Memory|CPU|CGroup|Condition|Assert|IP|IO"
                        r"|Triggers|TriggeredBy|FD Store|Until|Since|Trigger): ")  # fmt: skip
-_BARE_LOADED = re.compile(r"Loaded: (?:loaded|not-found|masked|error|bad-setting|bad) ?(?:\(|$)")
-_BARE_ACTIVE = re.compile(r"Active: (?:active|inactive|failed|activating|deactivating|reloading|maintenance)\b")
-_BARE_MORE = re.compile(r"(?:[├└│|`]|man:|https?://|/system\.slice/|\d{1,10} /\S)")
-_BARE_HEAD = re.compile(r"[\w:.\\@-]{1,250}\.(?:service|socket|timer|target|scope|mount)(?: - .*)?\s*$")
+_BARE_LOADED = lazily.pattern(r"Loaded: (?:loaded|not-found|masked|error|bad-setting|bad) ?(?:\(|$)")
+_BARE_ACTIVE = lazily.pattern(r"Active: (?:active|inactive|failed|activating|deactivating|reloading|maintenance)\b")
+_BARE_MORE = lazily.pattern(r"(?:[├└│|`]|man:|https?://|/system\.slice/|\d{1,10} /\S)")
+_BARE_HEAD = lazily.pattern(r"[\w:.\\@-]{1,250}\.(?:service|socket|timer|target|scope|mount)(?: - .*)?\s*$")
 
 Lines = list[str]
 Step = Callable[[Lines], "Lines | None"]

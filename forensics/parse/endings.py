@@ -7,18 +7,19 @@ import signal
 from collections.abc import Sequence
 from typing import Any
 
+from forensics import lazily
 from forensics.model import BootEnd, Coredump, Problem, UnitState
 from forensics.parse.systemd import stamp
 
-_BOOT = re.compile(r"^== boot (?P<index>-\d{1,3})$")
-_PANIC = re.compile(r"Kernel panic - not syncing|---\[ end Kernel panic")
-_ORDERLY = re.compile(
+_BOOT = lazily.pattern(r"^== boot (?P<index>-\d{1,3})$")
+_PANIC = lazily.pattern(r"Kernel panic - not syncing|---\[ end Kernel panic")
+_ORDERLY = lazily.pattern(
     r"^(?:Reached target (?:[a-z-]{1,20}\.target - )?(?:System )?(?:Shutdown|Reboot|Power[- ]Off|Halt|Late Shutdown Services|Final Step|Unmount All Filesystems)\b"
     r"|Journal stopped|Shutting down\.|Stopping Journal Service|Powering off\.|Rebooting\.|Sending SIGTERM to remaining processes|Received SIGTERM from PID 1 \(systemd-shutdow"
     r"|System is (?:rebooting|powering down)|reboot: (?:Restarting system|Power down))"
 )
-_WAY = re.compile(r"Reached target (?:[a-z-]{1,20}\.target - )?(?:System )?(?:Reboot|Power[- ]Off|Halt)\b")  # says more than that it goes down
-_ENTRY = re.compile(r"^\d{4}-\d\d-\d\dT\S{1,30} \S{1,128} (?P<ident>[\w.()-]{1,40})(?:\[\d{1,10}\])?: (?P<text>.*)$")
+_WAY = lazily.pattern(r"Reached target (?:[a-z-]{1,20}\.target - )?(?:System )?(?:Reboot|Power[- ]Off|Halt)\b")  # says more than that it goes down
+_ENTRY = lazily.pattern(r"^\d{4}-\d\d-\d\dT\S{1,30} \S{1,128} (?P<ident>[\w.()-]{1,40})(?:\[\d{1,10}\])?: (?P<text>.*)$")
 
 
 def boot_ends(text: str, *, source: str = "", first_line: int = 1) -> tuple[tuple[BootEnd, ...], tuple[Problem, ...]]:
@@ -46,14 +47,14 @@ def boot_ends(text: str, *, source: str = "", first_line: int = 1) -> tuple[tupl
 
 # --------------------------------------------------------------------------- cores
 
-_LISTED = re.compile(
+_LISTED = lazily.pattern(
     r"^(?P<at>(?:[A-Z][a-z]{2} )?\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?: \S{1,10})?)\s+(?P<pid>\d{1,10})\s+\d{1,10}\s+\d{1,10}\s+(?P<signal>SIG[A-Z0-9+]{2,10}|\d{1,2})\s+\S{1,12}\s+(?P<exe>\S{1,600})"
 )
-_KEY = re.compile(r"^\s{1,16}(?P<key>PID|Signal|Timestamp|Command Line|Executable|Unit|Message): (?P<value>.*)$")
-_THREAD = re.compile(r"^\s+Stack trace of thread \d+:")
-_FRAME = re.compile(r"^\s+#(?P<n>\d{1,3})\s+0x[0-9a-f]{6,16} (?P<where>\S.{0,400})$")
+_KEY = lazily.pattern(r"^\s{1,16}(?P<key>PID|Signal|Timestamp|Command Line|Executable|Unit|Message): (?P<value>.*)$")
+_THREAD = lazily.pattern(r"^\s+Stack trace of thread \d+:")
+_FRAME = lazily.pattern(r"^\s+#(?P<n>\d{1,3})\s+0x[0-9a-f]{6,16} (?P<where>\S.{0,400})$")
 # where an abort is raised; who asked for it comes after
-_RUNTIME = re.compile(r"(?:libc(?:\.so|-\d)|libpthread|ld-linux|libstdc\+\+|libsystemd)")
+_RUNTIME = lazily.pattern(r"(?:libc(?:\.so|-\d)|libpthread|ld-linux|libstdc\+\+|libsystemd)")
 _MOST_FRAMES = 12
 
 

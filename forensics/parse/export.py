@@ -13,9 +13,10 @@ from typing import Any, BinaryIO, NamedTuple
 
 from forensics.model import PartKind, Problem, Section
 from forensics.parse.block import Block, Context
-from forensics.parse.journal import KEPT_FIELDS, WRITER_FIELDS, EntryBlock, decoded, split_message, writer_of
+from forensics.parse.journal import KEPT_FIELDS, WRITER_FIELDS, EntryBlock, decoded, flattened, split_message, writer_of
 from forensics.parse.lines import MAX_LINE, PIECE
 from forensics.parse.sniff import Part
+from forensics.parse.spoken import Spoken
 from forensics.parse.unwrap import ANSI_BYTES, ServerPrefixes, Unwrapper
 
 _MAX_FIELD = 4 << 20  # journald's own limit is 768 MiB: a core dump
@@ -38,8 +39,9 @@ class ExportBlock(EntryBlock):
     __slots__ = ("_dropped",)
 
     def __init__(self, raw: list[bytes], messages: list[list[bytes]], *, dropped: Mapping[int, tuple[int, int]], **rest: Any) -> None:
-        super().__init__(raw, messages, **rest)
+        super().__init__(raw, *flattened(messages), **rest)
         self._dropped = dropped
+        self.length = sum(map(len, raw)) + 2 * len(raw)
 
     def _parse(self, raw: bytes) -> tuple[dict[str, str], list[str]]:
         if b"\0" not in raw:
@@ -77,6 +79,7 @@ class _Short(NamedTuple):
 def export_blocks(section: Section, part: Part, server: ServerPrefixes) -> Iterator[Block]:
     """The blocks of a journal in the export format. What is no entry (a head that was cut off) is passed over, with a problem."""
     unwrapper, context = Unwrapper(PartKind.SERVER, server), Context()
+    spoken = Spoken(stdout=b"\n_TRANSPORT=stdout\n", init=b"\n_PID=1\n", last=b"\n_PID=1", pid=b"\n_PID=", binary=b"\0")
     with section.open() as stream:
         stream.seek(part.start)
         end = part.end if part.end is not None else section.size()
@@ -84,7 +87,7 @@ def export_blocks(section: Section, part: Part, server: ServerPrefixes) -> Itera
             messages = [_export_message(entry) for entry in found.raw]
             block = ExportBlock(
                 found.raw, messages, dropped={**found.gaps, **found.shortened}, source=section.name, part=part.kind, line=found.line, start=found.start, data=b"",
-                unwrapper=unwrapper, context=context, problems=tuple(found.problems)
+                unwrapper=unwrapper, context=context, problems=tuple(found.problems), spoken=spoken
             )  # fmt: skip
             yield block
             block.carry_over(context)

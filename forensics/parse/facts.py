@@ -6,13 +6,12 @@ Never weighs one fact against another, and reads a section whole only where it i
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol
 
-from forensics import clock
+from forensics import clock, lazily
 from forensics.model import (
     Asked,
     BenchRun,
@@ -25,7 +24,6 @@ from forensics.model import (
     GpuProcess,
     Hit,
     Listener,
-    Origin,
     PartKind,
     Probe,
     Problem,
@@ -36,37 +34,53 @@ from forensics.model import (
     Tail,
     UnitState,
 )
-from forensics.parse import bench, container, endings, hostfacts, hosts, machine, pod, sinceboot, sniff, systemd, unitstate, zones
+from forensics.parse import (
+    bench,
+    container,
+    endings,
+    hostfacts,
+    hosts,
+    journal,
+    junit,
+    machine,
+    material,
+    onerun,
+    pod,
+    sinceboot,
+    sniff,
+    systemd,
+    unitstate,
+    written,
+    zones,
+)
 from forensics.parse import frame as framing
 from forensics.parse import host as answers
-from forensics.parse.asked import asked_unit, chosen, empties, filters, simples, unit_of
+from forensics.parse.asked import asked_unit, chosen, empties, filters, simples
+from forensics.parse.named import named
+from forensics.parse.questions import JOURNALS, asked_in, of_other_manager
+from forensics.parse.services import speaks_as, spoken_of
 from forensics.parse.sniff import Part
 from forensics.parse.tails import Ends
 
 MAX_TEXT = 4 << 20  # of a part that is read as a whole
-MAX_JSON = 32 << 20  # a saved result holds every generated text
+MAX_NAMING = 64 << 10  # of what may be a configuration, or the head of a run that prints its own
+MAX_JSON = 32 << 20  # of a saved result that is read at once; a larger one is read without its long arrays
 
-JOURNALS = frozenset({PartKind.JOURNAL_TEXT, PartKind.JOURNAL_JSON, PartKind.JOURNAL_EXPORT})
 STATES = frozenset({PartKind.IS_ACTIVE, PartKind.STATUS, PartKind.SHOW, PartKind.UNIT_FILE, PartKind.UNITS})
 CONTAINERS = {PartKind.CONTAINER: container.inspect, PartKind.POD: pod.pod}
 # what a part of a kind is evidence of
 _EVIDENCE: Mapping[PartKind, str] = {
     **dict.fromkeys(JOURNALS, "journal"), PartKind.STATUS: "status", PartKind.SHOW: "status", PartKind.IS_ACTIVE: "status", PartKind.KERNEL: "kernel", PartKind.UNITS: "units",
     PartKind.SOCKETS: "sockets", PartKind.HEALTH: "health", PartKind.GPU: "gpu", PartKind.SERVER: "log", PartKind.CLIENT: "bench", PartKind.BENCH_JSON: "bench",
-    PartKind.BOOTS: "boots", PartKind.UNIT_FILE: "unit-file", **dict.fromkeys(CONTAINERS, "status"), PartKind.EVENTS: "events",
-    PartKind.BOOTS: "boots", PartKind.UNIT_FILE: "unit-file", PartKind.PROCESSES: "processes", PartKind.DISKS: "disks", PartKind.MACHINE: "machine",
+    PartKind.BOOTS: "boots", PartKind.UNIT_FILE: "unit-file", **dict.fromkeys(CONTAINERS, "status"), PartKind.EVENTS: "events", PartKind.PROCESSES: "processes", PartKind.DISKS: "disks", PartKind.MACHINE: "machine",
 }  # fmt: skip
 KINDS = ("journal", "status", "kernel", "bench", "units", "sockets", "health", "gpu", "log")
 _BETTER = (Coverage.READ, Coverage.GIVEN, Coverage.CUT, Coverage.DENIED, Coverage.EMPTY, Coverage.NOT_COLLECTED)
-_DENIED = re.compile(
+_DENIED = lazily.pattern(
     r"insufficient permissions|not seeing messages from other users|systemd-journal' can see all messages|Permission denied|Operation not permitted|Access denied"
 )
-_SERVICE = re.compile(r"(?<![\w/.@-])[\w:.\\@-]{1,250}\.service\b")
-_TROUBLED = re.compile(
-    r"Main process exited|Failed with result|entered failed state|Scheduled restart job|timed out|OOM killer|Watchdog timeout|Start request repeated"
-)
-TROUBLE = 1000  # votes
-_NO_ENTRIES = re.compile(rb"^-- No entries --\s*$")
+_TRAILING = lazily.pattern(r"[ \t\r]+(?=\n|\Z)")  # what editors and terminals leave at the end of a line
+_NO_ENTRIES = lazily.pattern(rb"^-- No entries --\s*$")
 
 
 class Scanned(Protocol):
@@ -94,7 +108,9 @@ class _Gathered:
     around: hostfacts.HostGathered = field(default_factory=hostfacts.HostGathered)
     clock_at: float | None = None
     asked: list[Asked] = field(default_factory=list)
+    named: list[Asked] = field(default_factory=list)
     kinds: dict[str, tuple[PartKind, ...]] = field(default_factory=dict)
+    stretches: dict[str, tuple[tuple[int, PartKind], ...]] = field(default_factory=dict)
     coverage: dict[str, Coverage] = field(default_factory=dict)
     clients: list[tuple[Section, Part]] = field(default_factory=list)
     benches: list[BenchRun] = field(default_factory=list)
@@ -128,6 +144,7 @@ def facts(capture: Capture, scan: Scanned, *, tails: Ends | None = None, about: 
     hits = [hit for hit in scan.hits if hosts.of_host(hit.frame, host)] if host else scan.hits
     plain = partial(framing.record, latest=latest, started=begun)
     got.problems += [
+        *journal.odd_numbers(kept),
         *sinceboot.unread(kept),
         *(Problem(source=source, line=1, text=sinceboot.UNKNOWN_START) for source, at in started.items() if at is None),
     ]
@@ -138,22 +155,31 @@ def facts(capture: Capture, scan: Scanned, *, tails: Ends | None = None, about: 
 
     order = {section.name: number for number, section in enumerate(capture.sections)}
     seen = sorted((Seen(hit, record(hit.frame)) for hit in hits), key=lambda s: (order.get(s.record.source, len(order)), s.record.line_no))
+    pages = written.Pages(capture.sections)
+    seen, by_hand = written.parted(seen, pages)
     ends = tails.tails(record, (lambda frame: hosts.of_host(frame, host)) if host else None) if tails else {}
     for section, part in got.clients:
-        _client(section, part, latest, got)
+        _client(section, part, latest, got, dict(capture.bench_fields), pages)
     if not (seen or got.states or got.runs) and (told_by_core := endings.state_of(got.around.cores)) is not None:
         got.states.append((PartKind.STATUS, told_by_core))
-    spoken = _spoken_of(seen, ends)
-    nameless = capture.pick.unit or next(iter(spoken), "")
-    units = unitstate.merge([*((PartKind.UNITS, s) for s in _named_listed(got, capture)), *got.states], only=nameless)
+    spoken = spoken_of(seen, ends)
+    if about and about not in spoken and speaks_as(about, seen, ends):
+        spoken.insert(0, about)  # systemd does not name it here, but what it runs does
+    nameless = capture.pick.unit or (about if about in spoken else next(iter(spoken), ""))
+    elsewhere = of_other_manager(got.asked)
+    states = [(kind, state) for kind, state in got.states if not (state.load == "not-found" and state.name in elsewhere)]
+    units = unitstate.merge([*((PartKind.UNITS, s) for s in _named_listed(got, capture)), *states], only=nameless)
     return Facts(
         seen=tuple(seen),
+        written=tuple(by_hand),
+        material={} if got.states or got.runs else material.saw(capture, ends),
         counts=dict(scan.counts),
         units=units,
         runs=tuple(got.runs),
         unit_names=_unit_names(got, units, spoken),
-        benches=tuple(got.benches),
+        benches=onerun.told_once(got.benches),
         asked=tuple(got.asked),
+        named=tuple(got.named),
         listeners=None if got.listeners is None else tuple(got.listeners),
         probes=tuple(got.probes),
         gpus=tuple(got.gpus),
@@ -162,11 +188,13 @@ def facts(capture: Capture, scan: Scanned, *, tails: Ends | None = None, about: 
         host=got.around.state(),
         tails=ends,
         kinds=got.kinds,
+        stretches=got.stretches,
         coverage={kind: got.coverage.get(kind, Coverage.NOT_COLLECTED) for kind in (*KINDS, *got.coverage)},
         argv=_argv(capture, units),
         about_host=host or hosts.only(scan.hits, tails.frames() if tails else (), asked=[one.host for one in got.asked]),
         other_hosts=others,
-        assumed=zones.said(found_zones),
+        assumed=(*zones.said(found_zones), *zones.named(kept, got.states, found_zones)),
+        local=zones.local(kept, got.states, found_zones),
         blobs=tails.blobs if tails else {},
         problems=(*got.problems, *(tails.problems if tails else ())),
         at=told if told is not None else _last_stamp(seen, ends, got.benches),
@@ -191,19 +219,23 @@ def unit_overview(sections: Iterable[Section]) -> tuple[tuple[str, ...], dict[st
 def _section(section: Section, got: _Gathered) -> None:
     parts = sniff.parts(section)
     got.kinds[section.name] = tuple(dict.fromkeys(part.kind for part in parts))
+    got.stretches[section.name] = tuple((part.first_line, part.kind) for part in parts)
     live = section.part is not None
     if live:
         _live_coverage(section, got)
     for part in parts:
         if not live:
             _given_coverage(section, part, got)
+        if (part.kind in (PartKind.CLIENT, PartKind.BENCH_JSON, PartKind.SERVER) and section.part is None) or section.name.startswith("bench"):
+            got.named.extend(named(read_text(section, part, MAX_NAMING, []), source=section.name, first_line=part.first_line))
         if part.kind in (PartKind.CLIENT, PartKind.BENCH_JSON):
             got.clients.append((section, part))
         elif part.kind in CONTAINERS:
             _container(section, part, got)
         elif part.kind in STATES or part.kind in _READERS or part.kind in hostfacts.READERS:
             _structured(section, part, got)
-    _asked(section, parts, got)
+    in_vain = section.part in JOURNALS and got.coverage.get("journal") in (Coverage.EMPTY, Coverage.DENIED)
+    got.asked.extend(asked_in(section, parts, lambda part: read_text(section, part, 1 << 12, []), in_vain=in_vain))
 
 
 def _structured(section: Section, part: Part, got: _Gathered) -> None:
@@ -274,7 +306,7 @@ def _boots(text: str, source: str, first: int, got: _Gathered) -> None:
     got.problems.extend(problems)
 
 
-_CHANGED = re.compile(rf"Warning: The unit file[^\n]{{0,60}} of (?P<unit>{systemd.UNIT_NAME}) changed on disk")
+_CHANGED = lazily.pattern(rf"Warning: The unit file[^\n]{{0,60}} of (?P<unit>{systemd.UNIT_NAME}) changed on disk")
 
 
 def _notice(text: str, source: str, first: int, got: _Gathered) -> None:
@@ -292,17 +324,27 @@ _READERS: Mapping[PartKind, Callable[[str, str, int, _Gathered], None]] = {
 }  # fmt: skip
 
 
-def _client(section: Section, part: Part, latest: float | None, got: _Gathered) -> None:
-    if part.kind is PartKind.BENCH_JSON:
+def _client(section: Section, part: Part, latest: float | None, got: _Gathered, fields: Mapping[str, str], pages: written.Pages) -> None:
+    if part.kind is PartKind.BENCH_JSON and part.end is None and section.size() > MAX_JSON:
+        with section.open() as stream:
+            stream.seek(part.start)
+            runs, problems = bench.read_large(stream, source=section.name, first_line=part.first_line, fields=fields)
+    elif part.kind is PartKind.BENCH_JSON:
         text = read_text(section, part, MAX_JSON, got.problems)
-        runs, problems = bench.read_json(text, source=section.name, first_line=part.first_line)
+        runs, problems = bench.read_json(text, source=section.name, first_line=part.first_line, fields=fields)
     else:
         text = read_text(section, part, MAX_TEXT, got.problems)
-        runs, problems = bench.read(text, source=section.name, first_line=part.first_line, command=part.command, latest=latest)
+        if junit.is_junit(text):
+            tested = junit.read(text, source=section.name, first_line=part.first_line)
+            got.benches.extend([tested] if tested else [])
+            return
+        text = written.without(pages.of(section.name), part.first_line, text)
+        runs, problems = bench.read(text, source=section.name, first_line=part.first_line, command=part.command, latest=latest, fields=fields)
         if text.lstrip()[:1] in ("{", "["):  # a result that was given as a client's output
-            of_json, said = bench.read_json(text, source=section.name, first_line=part.first_line)
+            of_json, said = bench.read_json(text, source=section.name, first_line=part.first_line, fields=fields)
             runs, problems = (of_json, said) if any(run.matrix or run.metrics for run in of_json) else (runs, problems)
-    got.benches.extend(runs)
+    written_at = section.path.stat().st_mtime if section.text is None and section.path.exists() else None
+    got.benches.extend(replace(run, written_at=written_at) for run in runs)
     got.problems.extend(problems)
 
 
@@ -315,7 +357,7 @@ def read_text(section: Section, part: Part, limit: int, problems: list[Problem])
     if len(data) > limit:
         problems.append(Problem(source=section.name, line=part.first_line, text=f"only the first {limit >> 20} MiB of this {part.kind} were read"))
         data = data[: data.rfind(b"\n", 0, limit) + 1 or limit]
-    return data.decode("utf-8", "replace")
+    return _TRAILING.sub("", data.decode("utf-8", "replace"))
 
 
 def _unit_of(section: Section, part: Part) -> str:
@@ -370,41 +412,6 @@ def _emptied(section: Section, part: Part) -> str:
     return _EVIDENCE.get(section.hint, "journal")
 
 
-# --------------------------------------------------------------------------- what was asked
-
-
-def _asked(section: Section, parts: Sequence[Part], got: _Gathered) -> None:
-    if section.part in JOURNALS and got.coverage.get("journal") in (Coverage.EMPTY, Coverage.DENIED):
-        got.asked.extend(_of_command(section.argv, section.name, 0, empty=True, text=_first_line(section.stderr)))
-    answers: dict[tuple[int, str], list[Part]] = {}
-    for part in parts:
-        if part.command is not None and section.part is None:
-            answers.setdefault((part.command_line, part.command), []).append(part)
-    for (line_no, command), told in answers.items():
-        text = _first_line(read_text(section, told[0], 1 << 12, []))
-        silent = all(part.kind in (PartKind.EMPTY, PartKind.NOTICE) for part in told) and any(part.kind is PartKind.EMPTY for part in told)
-        # of several commands on a line, "-- No entries --" is the journal's answer
-        none = not silent and any(part.kind is PartKind.EMPTY for part in told) and not any(part.kind in JOURNALS for part in told)
-        got.asked.extend(_of_command(command, section.name, line_no, empty=silent, text=text, no_entries=none))
-
-
-def _of_command(command: str, source: str, line_no: int, *, empty: bool, text: str, no_entries: bool = False) -> list[Asked]:
-    """What each program of a line was asked; of a line without a program that is known, one answer to the whole."""
-    found = simples(command)
-    journals = [one for one in found if one.tool == "journalctl"]
-    return [
-        Asked(
-            source=source, line_no=line_no, command=command, unit=unit_of(one), empty=empty or (no_entries and journals == [one]),
-            filtered=filters(one), limited=empties(one), host=one.host, tool=one.tool, text=text,
-        )
-        for one in found
-    ] or [Asked(source=source, line_no=line_no, command=command, empty=empty, text=text)]  # fmt: skip
-
-
-def _first_line(text: str) -> str:
-    return text.strip().split("\n")[0][:400]
-
-
 # --------------------------------------------------------------------------- units and times
 
 
@@ -418,20 +425,6 @@ def _named_listed(got: _Gathered, capture: Capture) -> list[UnitState]:
         pids = {x.pid for x in (*(got.listeners or ()), *got.gpu_processes)}
         wanted |= {p.unit for p in got.around.processes or () if p.pid in pids}
     return [state for state in got.listed if state.name in wanted]
-
-
-def _spoken_of(seen: Iterable[Seen], ends: Mapping[str, Tail]) -> list[str]:
-    """The services that journal lines are from or about: the most troubled first, then the most frequent (timers start their own all day long)."""
-    votes: Counter[str] = Counter()
-    for hit, record in seen:
-        trouble = TROUBLE if record.origin is Origin.SYSTEMD and _TROUBLED.search(record.text) else 1
-        for name in {record.unit, hit.captures.get("unit") or ""}:
-            votes[name] += trouble
-    for record in (record for tail in ends.values() for record in (*tail.first, *tail.last)):
-        votes[record.unit] += 1
-        if record.origin is Origin.SYSTEMD and (named := _SERVICE.search(record.text)):
-            votes[named[0]] += TROUBLE if _TROUBLED.search(record.text) else 1
-    return [name for name, _ in votes.most_common() if name.endswith(".service") and re.fullmatch(systemd.UNIT_NAME, name)]
 
 
 def _unit_names(got: _Gathered, units: Mapping[str, UnitState], spoken: Sequence[str]) -> tuple[str, ...]:
@@ -473,7 +466,7 @@ def _latest(capture: Capture, got: _Gathered, frames: Iterable[Frame]) -> float 
     return max(full or (s.path.stat().st_mtime for s in capture.sections if s.path.exists()), default=None)
 
 
-_FULL_STAMP = re.compile(r"\b20\d\d-[01]\d-[0-3]\d[T ][0-2]\d:[0-5]\d:[0-6]\d\b")
+_FULL_STAMP = lazily.pattern(r"\b20\d\d-[01]\d-[0-3]\d[T ][0-2]\d:[0-5]\d:[0-6]\d\b")
 
 
 def _client_latest(section: Section, part: Part) -> float | None:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 
+from forensics import lazily
 from forensics.model import Capture, PartKind, Problem, Section
 from forensics.parse import dress, shape, shipped
 
-_OF_CLIENT = re.compile(r"bench|client|health|eval|load")
 MOVED = "several entries stand on one line: it is entries that are counted, not lines"
 _HEAD = 1 << 14
 # a journal with fields wears no dress: its lengths count bytes, its indents are its own
-_FIELDS = re.compile(rb"(?m)^(?:__CURSOR=s=|__REALTIME_TIMESTAMP=\d|[^\n]{20,60} \[s=[0-9a-f]{32};i=[0-9a-f]{1,16};b=)")
-_DOCKER = re.compile(rb'\{"log": ?"')
+_FIELDS = lazily.pattern(rb"(?m)^(?:__CURSOR=s=|__REALTIME_TIMESTAMP=\d|[^\n]{20,60} \[s=[0-9a-f]{32};i=[0-9a-f]{1,16};b=)")
+_DOCKER = lazily.pattern(rb'\{"log": ?"')
 
 
 def prepared(capture: Capture) -> Capture:
@@ -40,7 +39,7 @@ def _export(section: Section) -> shipped.Export | None:
     """What a collector has exported; the output of a client may be JSON as well, and says so in its name."""
     head = section.head(_HEAD).lstrip(b"\xef\xbb\xbf \r\n\t")
     first = head.split(b"\n", 1)[0].decode("utf-8", "replace")
-    if _OF_CLIENT.search(section.name.rpartition("/")[2].lower()) or _DOCKER.match(head):
+    if shape.CLIENT_NAME.search(section.name.rpartition("/")[2].lower()) or _DOCKER.match(head):
         return None
     if shape.JSON_ENTRY.match(first) and '"MESSAGE"' in first and '"__REALTIME_TIMESTAMP"' in first:
         return None

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from forensics import lazily
 from forensics.model import Boot, Gpu, GpuProcess, Listener, Probe, Problem, UnitState
 from forensics.parse import systemd, unitstate
 
-_SS = re.compile(r"^(?:tcp\s+)?LISTEN\s+\d+\s+\d+\s+(?P<address>\S+):(?P<port>\d{1,5})\s+\S+:\S+\s*(?P<rest>.*)$")
-_SS_USER = re.compile(r"\(\"(?P<process>[^\"]*)\",pid=(?P<pid>\d+)")
-_NETSTAT = re.compile(r"^tcp6?\s+\d+\s+\d+\s+(?P<address>\S+):(?P<port>\d{1,5})\s+\S+\s+LISTEN\b\s*(?P<rest>.*)$")
-_NETSTAT_USER = re.compile(r"^(?:\d+\s+\d+\s+)?(?P<pid>\d+)/(?P<process>[^\s:]+)")
-_PROC = re.compile(r"^\s*\d+:\s+(?P<address>[0-9A-F]{8}|[0-9A-F]{32}):(?P<port>[0-9A-F]{4})\s+[0-9A-F]+:[0-9A-F]{4}\s+0A\s")
-_PROBE = re.compile(r"^\s*(?P<port>\d{1,5})\s+(?P<path>/\S*)\s+(?P<code>-?\d{1,3}|-)(?:\s+(?P<word>[a-z-]+))?\s*$")
-_BOOT = re.compile(
+_SS = lazily.pattern(r"^(?:tcp\s+)?LISTEN\s+\d+\s+\d+\s+(?P<address>\S+):(?P<port>\d{1,5})\s+\S+:\S+\s*(?P<rest>.*)$")
+_SS_USER = lazily.pattern(r"\(\"(?P<process>[^\"]*)\",pid=(?P<pid>\d+)")
+_NETSTAT = lazily.pattern(r"^tcp6?\s+\d+\s+\d+\s+(?P<address>\S+):(?P<port>\d{1,5})\s+\S+\s+LISTEN\b\s*(?P<rest>.*)$")
+_NETSTAT_USER = lazily.pattern(r"^(?:\d+\s+\d+\s+)?(?P<pid>\d+)/(?P<process>[^\s:]+)")
+_PROC = lazily.pattern(r"^\s*\d+:\s+(?P<address>[0-9A-F]{8}|[0-9A-F]{32}):(?P<port>[0-9A-F]{4})\s+[0-9A-F]+:[0-9A-F]{4}\s+0A\s")
+_PROBE = lazily.pattern(r"^\s*(?P<port>\d{1,5})\s+(?P<path>/\S*)\s+(?P<code>-?\d{1,3}|-)(?:\s+(?P<word>[a-z-]+))?\s*$")
+_BOOT = lazily.pattern(
     r"^\s*(?P<index>-?\d{1,9})\s+(?P<id>[0-9a-f]{32})\s+(?P<first>\S.*?\d\d:\d\d:\d\d[^—]*?)(?:—|\s(?=[A-Z][a-z]{2} \d{4}-))\s*(?P<last>\S.*)$"
 )
 _LONGEST = 400  # characters of a row of a table
@@ -210,17 +210,19 @@ def gpus(text: str, *, source: str = "", first_line: int = 1) -> tuple[tuple[Gpu
     return tuple(cards), tuple(processes), tuple(problems)
 
 
-_TABLE_PROCESS = re.compile(r"^\|\s+(?P<gpu>\d+)\s+\S+\s+\S+\s+(?P<pid>\d{1,10})\s+\S+\s+(?P<name>\S.*?)\s+(?P<used>\d+MiB)\s*\|$")
+_TABLE_PROCESS = lazily.pattern(r"^\|\s+(?P<gpu>\d+)\s+\S+\s+\S+\s+(?P<pid>\d{1,10})\s+\S+\s+(?P<name>\S.*?)\s+(?P<used>\d+MiB)\s*\|$")
 
 
 # the plain table tells a card in two rows: "|   0  NVIDIA H200      On  | 00000000:1B:00.0 Off |     0 |" and "| N/A  35C  P0  70W / 700W | 71234MiB / 81559MiB | …"
-_TABLE_CARD = re.compile(
+_TABLE_CARD = lazily.pattern(
     r"^\|\s+(?P<gpu>\d{1,3})\s+(?P<name>\S[^|]{2,60}?)\s+(?:On|Off|N/A)\s*\|\s*[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f.]{4}\s+\S+\s*\|\s*(?P<ecc>\S+)\s*\|$"
 )
-_TABLE_MEMORY = re.compile(r"^\|[^|]{4,60}\|\s*(?P<used>\d+MiB)\s*/\s*(?P<total>\d+MiB)\s*\|")
+_TABLE_MEMORY = lazily.pattern(r"^\|[^|]{4,60}\|\s*(?P<used>\d+MiB)\s*/\s*(?P<total>\d+MiB)\s*\|")
 
 
 def _rows(text: str, first_line: int) -> Iterator[tuple[int, str, list[str]]]:
+    import csv
+
     for number, raw in enumerate(text.split("\n"), first_line):
         line = raw.rstrip("\r")
         if line.strip():

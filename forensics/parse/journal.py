@@ -1,23 +1,17 @@
-"""Entries of the journal with their fields, and its json format, as blocks whose keys are the messages; no object of every entry. Never believes what a
-service says about itself: who wrote an entry is read from the fields that journald sets (those with an underscore).
-
-json: one object a line (json-seq's record separators are tolerated); MESSAGE is a string, a list of byte values (any escape or carriage return in it), null or absent.
+"""Entries of the journal with their fields, as blocks whose keys are the messages; no object of every entry. Never believes what a service says about itself:
+who wrote an entry is read from the fields that journald sets (those with an underscore).
 """
 
 from __future__ import annotations
 
-import json
-import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import accumulate
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import overload
 
-from forensics.model import Frame, Origin, PartKind, Problem, Section
+from forensics.model import Frame, Origin, PartKind, Problem, order_of
 from forensics.parse.block import DIGITS, Block, Context, LookBack, is_stamped, made
-from forensics.parse.lines import Piece
-from forensics.parse.sniff import Part
-from forensics.parse.unwrap import ANSI_BYTES, Opened, ServerPrefixes, Unwrapper, clean, origin_of, pid_of
+from forensics.parse.spoken import Spoken
+from forensics.parse.unwrap import ANSI_BYTES, Opened, Unwrapper, clean, origin_of, pid_of
 
 KEPT_FIELDS = frozenset({
     "_PID", "_UID", "_COMM", "_BOOT_ID", "_HOSTNAME", "_TRANSPORT", "_SYSTEMD_UNIT", "_SYSTEMD_USER_UNIT", "_SYSTEMD_INVOCATION_ID", "_STREAM_ID", "_SOURCE_REALTIME_TIMESTAMP",
@@ -25,73 +19,137 @@ KEPT_FIELDS = frozenset({
     "EXIT_STATUS", "JOB_RESULT", "JOB_TYPE", "COMMAND", "N_RESTARTS", "COREDUMP_SIGNAL", "COREDUMP_SIGNAL_NAME", "COREDUMP_PID", "COREDUMP_UNIT", "COREDUMP_COMM",
 })  # fmt: skip
 # all that tells who wrote an entry
-WRITER_FIELDS = ("_TRANSPORT", "_PID", "_COMM", "SYSLOG_IDENTIFIER", "_UID")
-_PID, _UID = WRITER_FIELDS.index("_PID"), WRITER_FIELDS.index("_UID")
-_JSON_WRITER = tuple(f'"{name}":"'.encode() for name in WRITER_FIELDS)
-MAX_ENTRY_LINE = 1 << 20  # a message of 48 KiB as a list of byte values takes about 200 KB
+WRITER_FIELDS = ("_TRANSPORT", "_PID", "_COMM", "SYSLOG_IDENTIFIER", "_UID", "SYSLOG_PID")
+_PIDS, _UID = (WRITER_FIELDS.index("_PID"), WRITER_FIELDS.index("SYSLOG_PID")), WRITER_FIELDS.index("_UID")
 _LOOK_BACK = 300  # opening an entry costs ten times what a line of text does
-_CARRY = 20
+CARRY = 20  # lines that are looked at for what the next block inherits
 _NUMBERS = ("_PID", "SYSLOG_PID", "_UID", "PRIORITY", "__REALTIME_TIMESTAMP", "__MONOTONIC_TIMESTAMP")
 _MAX_DIGITS = 20  # 64 bits
-_NULL = re.compile(rb'"MESSAGE" ?: ?null[,}]')  # too long for journalctl without -a
-_DECODE = json.JSONDecoder().raw_decode
+_SEP = b"\x1f"  # ends the name of a writer; a message that holds one makes its whole block tell the writer of each line
+_STDOUT, _OPEN = b"stdout" + _SEP, b"open" + _SEP
+_ZEROS = bytes.maketrans(DIGITS, b"0" * len(DIGITS))
+
+
+class _Keys(Sequence[bytes]):
+    """Lines without their digits, each made when it is asked for: of most nobody does."""
+
+    __slots__ = ("_texts",)
+
+    def __init__(self, texts: list[bytes]) -> None:
+        self._texts = texts
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+    @overload
+    def __getitem__(self, at: int) -> bytes: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[bytes]: ...
+    def __getitem__(self, at: int | slice) -> bytes | list[bytes]:
+        if isinstance(at, slice):
+            return [text.translate(None, DIGITS) for text in self._texts[at]]
+        return self._texts[at].translate(None, DIGITS)
 
 
 class EntryBlock(Block):
-    """Some entries; ``where`` has the entry of each key."""
+    """Some entries: ``texts`` are the lines of their messages, ``where`` has the entry of each; None: each has one."""
 
-    __slots__ = ("_back", "_last", "_lines", "_odd", "_raw", "_stamped", "_start", "_starts", "_texts", "_told", "_unwrapper", "_where")
+    __slots__ = (
+        "_back",
+        "_last",
+        "_lines",
+        "_raw",
+        "_spoken",
+        "_stamped",
+        "_start",
+        "_starts",
+        "_texts",
+        "_told",
+        "_unwrapper",
+        "_where",
+        "_zeroed",
+    )
 
     def __init__(
-        self, raw: list[bytes], messages: list[list[bytes]], *, source: str, part: PartKind, line: int, start: int, data: bytes, unwrapper: Unwrapper, context: Context,
-        problems: tuple[Problem, ...] = ()
+        self, raw: list[bytes], texts: list[bytes], where: Sequence[int] | None = None, *, source: str, part: PartKind, line: int, start: int, data: bytes, unwrapper: Unwrapper,
+        context: Context, problems: tuple[Problem, ...] = (), spoken: Spoken | None = None
     ) -> None:  # fmt: skip
-        where = [number for number, lines in enumerate(messages) for _ in lines]
-        texts = [text for lines in messages for text in lines]
-        keys = b"\n".join(texts).translate(None, DIGITS).split(b"\n") if texts else []
-        super().__init__(source=source, part=part, first_line=line, data=data, keys=keys, problems=problems)
+        super().__init__(source=source, part=part, first_line=line, data=data, keys=_Keys(texts), problems=problems)
         self._raw = raw
-        self._where = where
+        self._where = range(len(raw)) if where is None else where
         self._texts = texts
         self._start = start
-        self._starts: list[int] = []
-        self._lines: list[int] = []
+        self._starts: Sequence[int] = []
+        self._lines: Sequence[int] = []
         self._unwrapper = unwrapper
-        self._stamped = dict(context.stamped)
+        self._stamped = context.stamped()
         self._back = LookBack(_LOOK_BACK)
         self._last: tuple[int, dict[str, str], list[str]] | None = None
-        self._told: tuple[int, bytes] = (-1, b"")  # an entry and who wrote it: its message may have thousands of lines
-        self._odd: set[int] = set()  # entries with a number that cannot be, and have been reported
+        self._spoken = spoken
+        self._told: list[bytes] | None = None
+        self._zeroed: bytes | None = None
 
     def frame(self, i: int) -> Frame:
-        """Open the message line of key ``i``. What is odd about its entry is added to ``problems``."""
+        """Open the message line of key ``i``."""
         if not self._starts:
             self._starts, self._lines = self._places()
         number = self._where[i]
-        self._check(number)
         opened = self._open(i)
         fields = dict(self._entry(number)[0])
         if opened.trusted:
             fields["trusted"] = "1"
         above = self._back.above(i, opened, self._open, self._stamped)
-        frame = made(opened, above, source=self.source, line_no=self._lines[number], start=self._starts[number], fields=fields)
-        return frame if i == 0 or self._where[i - 1] != number else frame._replace(continuation=True)
+        frame = made(opened, above, source=self.source, line_no=self._lines[number], order=opened.order, start=self._starts[number], fields=fields)
+        further = i > 0 and self._where[i - 1] == number
+        if further or (i + 1 < len(self._where) and self._where[i + 1] == number):  # a message of several lines is a record, whatever stands above it
+            frame = frame._replace(record=max(order_of(frame.line_no), frame.record if frame.record is not None else 0))
+        return frame._replace(continuation=frame.continuation or further, height=self._height(number))
 
     def carry_over(self, context: Context) -> None:
         """Note what the entries of the next block inherit."""
-        for i in range(len(self.keys) - 1, max(-1, len(self.keys) - 1 - _CARRY), -1):
+        for i in range(len(self.keys) - 1, max(-1, len(self.keys) - 1 - CARRY), -1):
             opened = self._open(i)
             if is_stamped(opened):
                 context.carry(opened)
                 return
+        context.carry(None)
 
     def raw(self, i: int) -> bytes:
-        """The fields that tell who wrote the entry, then the line of its message; empty for an entry that must be read field by field."""
-        number = self._where[i]
-        if self._told[0] != number:
-            self._told = number, self._writer(self._raw[number])
-        writer = self._told[1]
-        return writer + self._texts[i] if writer else b""
+        """The line of a message, with the fields before it that tell who wrote it unless that was a service to its standard output; empty for an entry that
+        must be read field by field."""
+        return self.texts()[i]
+
+    @property
+    def zeroed(self) -> bytes:
+        """What ``texts`` gives, with every digit as 0, and with a line feed behind each; of what must be read field by field, the line of the message, and that it is one."""
+        if self._zeroed is None:
+            lines = self.texts()
+            if b"" in lines:
+                lines = [line or (_OPEN + text if text else text) for line, text in zip(lines, self._texts, strict=True)]
+            self._zeroed = b"\n".join([*lines, b""]).translate(_ZEROS)
+        return self._zeroed
+
+    def texts(self) -> list[bytes]:
+        """All lines as ``raw`` gives them. No digit of them tells who wrote one."""
+        if self._told is None:
+            self._told = self._tell()
+        return self._told
+
+    def release(self) -> None:
+        """Let go of what only the scan asks for."""
+        self._told, self._zeroed = None, None
+
+    def _tell(self) -> list[bytes]:
+        told = self._spoken.told(self._raw) if self._spoken is not None else [False] * len(self._raw)
+        texts, where = self._texts, self._where
+        every = _SEP in b"".join(texts)
+        lines = [_STDOUT + text for text in texts] if every else texts[:]
+        at = -1
+        while (at := _next_false(told, at + 1)) >= 0:
+            writer = self._writer(self._raw[at]).replace(b"\n", _SEP)
+            for i in range(at, at + 1) if isinstance(where, range) else range(bisect_left(where, at), bisect_left(where, at + 1)):
+                lines[i] = writer + texts[i] if writer else b""
+        return lines
 
     def _index(self, i: int) -> int:
         """Which line of its message key ``i`` is."""
@@ -100,21 +158,25 @@ class EntryBlock(Block):
     def _open(self, i: int) -> Opened:
         fields, lines = self._entry(self._where[i])
         index = self._index(i)
-        return _opened(lines[index] if index < len(lines) else "", fields, self._unwrapper)
+        return _opened(lines[index] if index < len(lines) else "", fields, self._unwrapper)._replace(
+            order=order_of(self._line(self._where[i]), index)
+        )
+
+    def _line(self, number: int) -> int:
+        """The line that an entry begins in."""
+        if not self._starts:
+            self._starts, self._lines = self._places()
+        return self._lines[number]
+
+    def _height(self, number: int) -> int:
+        """How many lines an entry takes, or the one before it."""
+        after = number + 1 if number + 1 < len(self._lines) else number
+        return max(1, self._lines[after] - self._lines[after - 1]) if after else 1
 
     def _entry(self, number: int) -> tuple[dict[str, str], list[str]]:
         if self._last is None or self._last[0] != number:
             self._last = number, *self._parse(self._raw[number])
         return self._last[1], self._last[2]
-
-    def _check(self, number: int) -> None:
-        """journald's own numbers are short; where they are not, the entry is not journald's, and says nothing about who wrote it."""
-        if number in self._odd:
-            return
-        wrong = [key for key in _NUMBERS if len(self._entry(number)[0].get(key, "")) > _MAX_DIGITS]
-        if wrong:
-            self._odd.add(number)
-            self.problems += (Problem(source=self.source, line=self._lines[number], text=f"{' and '.join(wrong)} of this entry cannot be: not read"),)
 
     def _parse(self, raw: bytes) -> tuple[dict[str, str], list[str]]:
         """The kept fields of an entry and the lines of its message."""
@@ -124,9 +186,37 @@ class EntryBlock(Block):
         """The fields that tell who wrote an entry; empty where they have to be looked for field by field."""
         raise NotImplementedError
 
-    def _places(self) -> tuple[list[int], list[int]]:
+    def _places(self) -> tuple[Sequence[int], Sequence[int]]:
         """Byte offset and line number of each entry."""
         raise NotImplementedError
+
+
+def _next_false(told: list[bool], at: int) -> int:
+    try:
+        return told.index(False, at)
+    except ValueError:
+        return -1
+
+
+def flattened(messages: Iterable[list[bytes]]) -> tuple[list[bytes], list[int]]:
+    """The lines of some messages, and of each the number of its message."""
+    texts: list[bytes] = []
+    where: list[int] = []
+    for number, lines in enumerate(messages):
+        texts += lines
+        where += [number] * len(lines)
+    return texts, where
+
+
+def odd_numbers(frames: Iterable[Frame]) -> list[Problem]:
+    """The entries whose numbers cannot be: journald's own are short, and what has others says nothing about who wrote it."""
+    told: dict[tuple[str, int], Problem] = {}
+    for frame in frames:
+        wrong = [key for key in _NUMBERS if len(frame.fields.get(key, "")) > _MAX_DIGITS]
+        if wrong:
+            text = f"{' and '.join(wrong)} of this entry cannot be: not read"
+            told.setdefault((frame.source, frame.line_no), Problem(source=frame.source, line=frame.line_no, text=text))
+    return list(told.values())
 
 
 def split_message(message: bytes) -> list[bytes]:
@@ -142,13 +232,16 @@ def decoded(lines: list[bytes]) -> list[str]:
 
 
 def writer_of(values: list[bytes]) -> bytes:
-    """The values of ``WRITER_FIELDS`` as one; of the numbers only what matters, as they are many and the wordings few."""
-    if values[_PID]:
-        values[_PID] = b"init" if values[_PID].endswith((b"=1", b'"1')) else b"pid"
+    """The values of ``WRITER_FIELDS`` as one; of the numbers only what matters, in letters, as they are many and the wordings few."""
+    for number in _PIDS:
+        if value := values[number]:
+            digits = value[(value.rfind(b'"') if value[:1] == b'"' else value.find(b"=")) + 1 :].decode("utf-8", "replace")
+            pid = pid_of(digits)
+            values[number] = b"init" if pid == 1 else b"pid" if pid is not None else b"odd" if digits else b"none"
     if values[_UID]:
         values[_UID] = b"root" if values[_UID].endswith((b"=0", b'"0')) else b"user"
     values.append(b"")
-    return b"\x1f".join(values)
+    return _SEP.join(values)
 
 
 def _opened(text: str, fields: Mapping[str, str], unwrapper: Unwrapper) -> Opened:
@@ -181,100 +274,3 @@ def _origin(fields: Mapping[str, str], ident: str, pid: int | None) -> tuple[Ori
     if by_name[0] is Origin.SYSTEMD and transport != "stdout" and (comm or "systemd").startswith(("systemd", "(")):
         return Origin.SYSTEMD, False
     return Origin.SERVER, False
-
-
-# --------------------------------------------------------------------------- json
-
-
-class JsonBlock(EntryBlock):
-    """Lines of ``journalctl -o json``."""
-
-    __slots__ = ()
-
-    def _parse(self, raw: bytes) -> tuple[dict[str, str], list[str]]:
-        try:
-            entry = json.loads(raw.lstrip(b"\x1e").decode("utf-8", "replace"))
-        except (ValueError, RecursionError):
-            entry = None
-        if not isinstance(entry, dict):  # a cut line, or a notice among the entries
-            return {}, decoded(message_in(raw))
-        fields = {key: value if isinstance(value, str) else _scalar(value) for key, value in entry.items() if key in KEPT_FIELDS}
-        return fields, decoded(split_message(_message(entry.get("MESSAGE"))))
-
-    def _writer(self, raw: bytes) -> bytes:
-        values = []
-        for name in _JSON_WRITER:
-            at = raw.find(name)
-            values.append(raw[at : raw.find(b'"', at + len(name))] if at >= 0 else b"")
-        return writer_of(values) if raw[:1] == b"{" else b""
-
-    def _places(self) -> tuple[list[int], list[int]]:
-        starts = list(accumulate((len(line) + 1 for line in self._raw), initial=self._start))
-        return starts, list(range(self.first_line, self.first_line + len(self._raw)))
-
-
-def json_blocks(section: Section, part: Part, server: ServerPrefixes, found: Iterable[Piece]) -> Iterator[Block]:
-    """The blocks of a journal in json, of pieces of its lines. A line that is no entry is kept as its own text, with a problem."""
-    unwrapper, context = Unwrapper(PartKind.SERVER, server), Context()
-    for piece in found:
-        raw = piece.data.split(b"\n")
-        if not raw[-1]:
-            raw.pop()
-        problems = [
-            Problem(source=section.name, line=piece.line + number, text="no complete journal entry")
-            for number, line in enumerate(raw)
-            if line and (line[0] not in b"{\x1e" or line.rstrip(b"\r")[-1:] != b"}")
-        ]
-        block = JsonBlock(
-            raw, [message_in(line) for line in raw], source=section.name, part=part.kind, line=piece.line, start=piece.start, data=piece.data,
-            unwrapper=unwrapper, context=context, problems=(*piece.problems, *problems[:20])
-        )  # fmt: skip
-        block.blobs = len(_NULL.findall(piece.data))
-        yield block
-        block.carry_over(context)
-
-
-def message_in(line: bytes) -> list[bytes]:
-    """The lines of the message of an entry, found without reading the rest of it.
-
-    The quotes within a JSON string are escaped, so ``"MESSAGE":`` cannot be part of a value.
-    """
-    at = line.find(b'"MESSAGE":')
-    if at < 0:
-        return [line] if line and line[0] not in b"{\x1e" else [b""]
-    at += 10
-    if line[at : at + 1] == b'"':
-        text = line[at + 1 : line.find(b'"', at + 1)]
-        if b"\\" not in text:
-            return [text]
-    try:
-        value, _ = _DECODE(line[at:].decode("utf-8", "replace").lstrip())
-    except (ValueError, RecursionError):
-        return [line[at:].strip(b'"{}')]
-    return split_message(_message(value))
-
-
-def _message(value: Any) -> bytes:
-    """A MESSAGE as bytes: text, byte values, a field given more than once, null (it was too long for ``journalctl`` without ``-a``) or missing."""
-    if isinstance(value, str):
-        return value.encode("utf-8", "replace")
-    if isinstance(value, list):
-        try:
-            return bytes(value)
-        except (TypeError, ValueError):
-            return b"\n".join(_message(item) for item in value if not isinstance(item, (int, float)))
-    return b""
-
-
-def _scalar(value: Any) -> str:
-    if isinstance(value, list) and value and not isinstance(value[0], int):
-        value = value[-1]
-    return (
-        value
-        if isinstance(value, str)
-        else _message(value).decode("utf-8", "replace")
-        if isinstance(value, list)
-        else ""
-        if value is None
-        else str(value)
-    )

@@ -6,16 +6,17 @@ and ``journalctl -k`` or a syslog file, where the journal's own prefix has been 
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
+
+from forensics import lazily
 
 _LEVEL = r"(?:<\d{1,3}>|[a-z]{3,8} *: ?[a-z]{3,6} *: )?"
 _SINCE_BOOT = r"\[ *(?P<boot>\d{1,9}\.\d{3,6})\] ?"
 _WALL = r"\[(?P<wall>[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]?\d \d\d:\d\d:\d\d \d{4})\] ?"
 _ISO = r"(?P<iso>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d,\d{6}[+-]\d\d:?\d\d) "
-_PREFIX = re.compile(rf"(?:\d{{1,7}}[:-])?{_LEVEL}(?:{_SINCE_BOOT}|{_WALL}|{_ISO})(?:\[ *[TC]\d{{1,7}}\] )?")
+_PREFIX = lazily.pattern(rf"(?:\d{{1,7}}[:-])?{_LEVEL}(?:{_SINCE_BOOT}|{_WALL}|{_ISO})(?:\[ *[TC]\d{{1,7}}\] )?")
 # what the kernel's own words look like where the stamp is missing (someone's excerpt)
-_BARE = re.compile(r"NVRM: |(?:Memory cgroup out of memory|Out of memory): Killed process \d|oom-kill:constraint=|oom_reaper: reaped process"
+_BARE = lazily.pattern(r"NVRM: |(?:Memory cgroup out of memory|Out of memory): Killed process \d|oom-kill:constraint=|oom_reaper: reaped process"
                    r"|[\w:./-]{1,16} invoked oom-killer: gfp_mask=|[\w:./-]{1,16}\[\d+\]: segfault at |traps: [\w:./-]{1,16}\[\d+\] |nvidia-nvswitch\d*: |Kernel panic - not syncing")  # fmt: skip
 
 

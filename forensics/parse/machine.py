@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field, replace
 
+from forensics import lazily
 from forensics.model import FileSystem, Problem
 from forensics.parse.systemd import gib
 
 _KIB = 1024.0**2  # of them are a GiB
-_MEMINFO = re.compile(r"^(?P<key>[A-Z]\w{1,30}):\s+(?P<value>\d{1,15})(?: kB)?\s*$")
+_MEMINFO = lazily.pattern(r"^(?P<key>[A-Z]\w{1,30}):\s+(?P<value>\d{1,15})(?: kB)?\s*$")
 _NAMES = {
     "MemTotal": "mem_total_gib",
     "MemFree": "mem_free_gib",
@@ -18,16 +18,16 @@ _NAMES = {
     "SwapFree": "swap_free_gib",
     "Shmem": "shared_gib",
 }
-_FREE_HEAD = re.compile(r"^\s+total\s+used\s+free\b")
-_FREE = re.compile(r"^(?P<what>Mem|Swap):\s+(?P<rest>\d\S*(?:\s+\d\S*){1,6})\s*$")
-_PRESSURE = re.compile(r"^pressure\.(?P<what>memory|cpu|io) (?P<how>some|full) avg10=(?P<avg10>\d+\.\d+) avg60=(?P<avg60>\d+\.\d+)")
-_SAID = re.compile(r"^(?P<key>loadavg|zone|synchronised|synchronised_by)=(?P<value>[\x21-\x7e][\x20-\x7e]{0,79})$")
-_LEAP = re.compile(r"^Leap status\s*: (?P<said>[A-Za-z ]{1,30})$")
-_OFF = re.compile(r"^System time\s*: (?P<s>\d+\.\d+) seconds (?P<way>slow|fast) of NTP time")
-_TIMEDATECTL = re.compile(r"^\s*(?:System clock|NTP) synchronized: (?P<said>yes|no)\s*$")
-_DRIVER = re.compile(r"^NVRM version: NVIDIA [^\n]{0,80}?\s(?P<driver>\d{3}\.\d{1,3}(?:\.\d{1,3})?)\s")
-_SMI = re.compile(r"\bDriver Version: (?P<driver>\d{3}\.[\d.]{1,12})")
-_CUDA = re.compile(r"\bCUDA Version\s{0,12}: ?(?P<cuda>\d{1,2}\.\d{1,2})\b")
+_FREE_HEAD = lazily.pattern(r"^\s+total\s+used\s+free\b")
+_FREE = lazily.pattern(r"^(?P<what>Mem|Swap):\s+(?P<rest>\d\S*(?:\s+\d\S*){1,6})\s*$")
+_PRESSURE = lazily.pattern(r"^pressure\.(?P<what>memory|cpu|io) (?P<how>some|full) avg10=(?P<avg10>\d+\.\d+) avg60=(?P<avg60>\d+\.\d+)")
+_SAID = lazily.pattern(r"^(?P<key>loadavg|zone|synchronised|synchronised_by)=(?P<value>[\x21-\x7e][\x20-\x7e]{0,79})$")
+_LEAP = lazily.pattern(r"^Leap status\s*: (?P<said>[A-Za-z ]{1,30})$")
+_OFF = lazily.pattern(r"^System time\s*: (?P<s>\d+\.\d+) seconds (?P<way>slow|fast) of NTP time")
+_TIMEDATECTL = lazily.pattern(r"^\s*(?:System clock|NTP) synchronized: (?P<said>yes|no)\s*$")
+_DRIVER = lazily.pattern(r"^NVRM version: NVIDIA [^\n]{0,80}?\s(?P<driver>\d{3}\.\d{1,3}(?:\.\d{1,3})?)\s")
+_SMI = lazily.pattern(r"\bDriver Version: (?P<driver>\d{3}\.[\d.]{1,12})")
+_CUDA = lazily.pattern(r"\bCUDA Version\s{0,12}: ?(?P<cuda>\d{1,2}\.\d{1,2})\b")
 
 
 @dataclass
@@ -100,11 +100,11 @@ def _free(what: str, cells: list[str], said: Said, source: str, number: int, lin
 
 # --------------------------------------------------------------------------- disks
 
-_ROW = re.compile(
+_ROW = lazily.pattern(
     r"^(?P<device>\S.{0,200}?)\s+(?P<size>\d[\d.]*[BKMGTPE]?|-)\s+(?P<used>\d[\d.]*[BKMGTPE]?|-)\s+(?P<free>-?\d[\d.]*[BKMGTPE]?|-)\s+(?P<share>\d{1,3}%|-)\s+(?P<mount>/.{0,400})$"
 )
 _BLOCKS = {"1K-blocks": 1024, "1024-blocks": 1024, "512-blocks": 512, "1M-blocks": 1 << 20, "1048576-blocks": 1 << 20, "1G-blocks": 1 << 30}
-_REMOTE = re.compile(r"^remote=(?P<type>\S{1,40}) (?P<mount>/\S{0,400})$")
+_REMOTE = lazily.pattern(r"^remote=(?P<type>\S{1,40}) (?P<mount>/\S{0,400})$")
 
 
 def disks(text: str, *, source: str = "", first_line: int = 1) -> tuple[tuple[FileSystem, ...], tuple[str, ...], tuple[Problem, ...]]:

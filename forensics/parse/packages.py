@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import re
-
-from forensics import clock
+from forensics import clock, lazily
 from forensics.model import PackageChange, Problem
 
-_ZONE = re.compile(r"^zone=(?P<sign>[+-])(?P<h>\d\d)(?P<m>\d\d)$")
-_DPKG = re.compile(
+_ZONE = lazily.pattern(r"^zone=(?P<sign>[+-])(?P<h>\d\d)(?P<m>\d\d)$")
+_DPKG = lazily.pattern(
     r"^(?P<at>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) (?P<what>install|upgrade|remove) (?P<name>[a-z0-9][a-z0-9+.-]{0,100})(?::[a-z0-9]{1,20})? (?P<before>\S{1,120}) (?P<after>\S{1,120})$"
 )
-_DNF = re.compile(
+_DNF = lazily.pattern(
     r"^(?P<at>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:Z|[+-]\d{4})) \w{1,12} (?P<what>Installed|Upgrade|Upgraded|Erase|Erased): (?P<name>[\w.+-]{1,120})-(?P<version>(?:\d{1,4}:)?[^-\s]{1,80}-[^-\s]{1,80})$"
 )
-_PACMAN = re.compile(
+_PACMAN = lazily.pattern(
     r"^\[(?P<at>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d{4})\] \[ALPM\] (?P<what>installed|upgraded|removed) (?P<name>[\w@.+-]{1,120}) \((?P<versions>[^)]{1,200})\)$"
 )
-_ZYPP = re.compile(r"^(?P<at>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\|(?P<what>install|remove) ?\|(?P<name>[\w.+-]{1,120})\|(?P<version>[^|]{1,80})\|")
+_ZYPP = lazily.pattern(r"^(?P<at>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)\|(?P<what>install|remove) ?\|(?P<name>[\w.+-]{1,120})\|(?P<version>[^|]{1,80})\|")
 _NONE = "<none>"
 
 

@@ -7,26 +7,27 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from forensics import lazily
 from forensics.model import BenchRow
 from forensics.parse.wording import MAX_LINE
 
-_URL = re.compile(r"\b(?P<scheme>https?)://(?P<host>\[[0-9a-fA-F:]+\]|[\w.-]+)(?::(?P<port>\d{1,5}))?(?P<path>/[^\s'\"()<>,?}\]]*)?")
-_POOL = re.compile(r"\bhost='(?P<host>[^']+)', port=(?P<port>\d{1,5})\b")
-_WITH_URL = re.compile(r"with url: (?P<path>/[^\s?(]*)")
-_HOST_PORT = re.compile(
+_URL = lazily.pattern(r"\b(?P<scheme>https?)://(?P<host>\[[0-9a-fA-F:]+\]|[\w.-]+)(?::(?P<port>\d{1,5}))?(?P<path>/[^\s'\"()<>,?}\]]*)?")
+_POOL = lazily.pattern(r"\bhost='(?P<host>[^']+)', port=(?P<port>\d{1,5})\b")
+_WITH_URL = lazily.pattern(r"with url: (?P<path>/[^\s?(]*)")
+_HOST_PORT = lazily.pattern(
     r"(?:connect to host|connect to|Failed to connect to|Connecting to|dial tcp) \(?(?P<host>\[[0-9a-fA-F:]+\]|[\w.-]+?)(?: port |:)(?P<port>\d{1,5})\b"
 )
-_CALL = re.compile(r"Connect call failed \('(?P<host>[^']+)', (?P<port>\d{1,5})\b")
-_BARE_PEER = re.compile(r"(?<![\w/.:@-])(?P<host>localhost|\d+\.\d+\.\d+\.\d+|[a-z][\w-]*):(?P<port>\d{2,5})(?P<path>/[^\s'\"?]*)?(?![\w:])")
+_CALL = lazily.pattern(r"Connect call failed \('(?P<host>[^']+)', (?P<port>\d{1,5})\b")
+_BARE_PEER = lazily.pattern(r"(?<![\w/.:@-])(?P<host>localhost|\d+\.\d+\.\d+\.\d+|[a-z][\w-]*):(?P<port>\d{2,5})(?P<path>/[^\s'\"?]*)?(?![\w:])")
 _ARGS = {
-    "base_url": re.compile(r"\bbase_url='(?P<v>[^']+)'"),
-    "host": re.compile(r"[(\s]host='(?P<v>[^']+)'"),
-    "port": re.compile(r"[(\s]port=(?P<v>\d{1,5})\b"),
-    "path": re.compile(r"[(\s]endpoint='(?P<v>/[^']*)'"),
-    "prompts": re.compile(r"[(\s]num_prompts=(?P<v>\d{1,15})\b"),
+    "base_url": lazily.pattern(r"\bbase_url='(?P<v>[^']+)'"),
+    "host": lazily.pattern(r"[(\s]host='(?P<v>[^']+)'"),
+    "port": lazily.pattern(r"[(\s]port=(?P<v>\d{1,5})\b"),
+    "path": lazily.pattern(r"[(\s]endpoint='(?P<v>/[^']*)'"),
+    "prompts": lazily.pattern(r"[(\s]num_prompts=(?P<v>\d{1,15})\b"),
 }
-ACCESS = re.compile(r"\"(?:GET|POST|PUT|HEAD|OPTIONS) (?P<path>\S+) HTTP/[\d.]+\" (?P<code>\d{3})\b")
-COMMAND = re.compile(r"^(?:\[?[\w.-]+@[\w.-]+[ :~][^$#]{0,80})?[$#] (?P<command>\S.*)$")
+ACCESS = lazily.pattern(r"\"(?:GET|POST|PUT|HEAD|OPTIONS) (?P<path>\S+) HTTP/[\d.]+\" (?P<code>\d{3})\b")
+COMMAND = lazily.pattern(r"^(?:\[?[\w.-]+@[\w.-]+[ :~][^$#]{0,80})?[$#] (?P<command>\S.*)$")
 
 
 @dataclass

@@ -7,17 +7,19 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from forensics import clock
+from forensics import clock, lazily
 from forensics.model import Problem, Run, UnitState, ending
 from forensics.parse.container import NAME, Lines, Read, as_dict, as_list, result_of, text_of, time_of, trouble, whole
 
 _STATUSES = (("initContainerStatuses", "initContainers"), ("containerStatuses", "containers"))
 _WAITING_WELL = ("ContainerCreating", "PodInitializing")
-_QUANTITY = re.compile(r"(?P<number>\d{1,18}(?:\.\d{1,9})?)(?P<unit>[KMGTP]i?|k|m)?")
+_QUANTITY = lazily.pattern(r"(?P<number>\d{1,18}(?:\.\d{1,9})?)(?P<unit>[KMGTP]i?|k|m)?")
 _MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
-_DESCRIBED_TIME = re.compile(r"[A-Z][a-z]{2}, (?P<day>\d\d) (?P<month>[A-Z][a-z]{2}) (?P<year>\d{4}) (?P<time>\d\d:\d\d:\d\d) (?P<zone>[+-]\d{4})")
-_FIELD = re.compile(r"(?P<indent> *)(?P<key>[A-Z][A-Za-z ]{0,40}):(?:\s+(?P<value>\S.*))?\s*$")
-_HEAD = re.compile(r"  (?P<name>[a-z0-9][a-z0-9.-]{0,62}):\s*$")
+_DESCRIBED_TIME = lazily.pattern(
+    r"[A-Z][a-z]{2}, (?P<day>\d\d) (?P<month>[A-Z][a-z]{2}) (?P<year>\d{4}) (?P<time>\d\d:\d\d:\d\d) (?P<zone>[+-]\d{4})"
+)
+_FIELD = lazily.pattern(r"(?P<indent> *)(?P<key>[A-Z][A-Za-z ]{0,40}):(?:\s+(?P<value>\S.*))?\s*$")
+_HEAD = lazily.pattern(r"  (?P<name>[a-z0-9][a-z0-9.-]{0,62}):\s*$")
 _CONTAINERS = {"Init Containers": "initContainerStatuses", "Containers": "containerStatuses"}
 _STATES = {"State": "state", "Last State": "lastState", "Last Termination State": "lastState"}  # so called by kubectl before 1.4
 

@@ -11,9 +11,11 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from forensics import lazily
 from forensics.model import PartKind, Problem, Section
 from forensics.parse.block import Block, Context
-from forensics.parse.journal import KEPT_FIELDS, MAX_ENTRY_LINE, JsonBlock, message_in
+from forensics.parse.journal import KEPT_FIELDS, flattened
+from forensics.parse.jsonjournal import MAX_ENTRY_LINE, JsonBlock, message_in
 from forensics.parse.lines import PIECE, pieces
 from forensics.parse.sniff import Part
 from forensics.parse.unwrap import ServerPrefixes, Unwrapper
@@ -21,10 +23,10 @@ from forensics.parse.unwrap import ServerPrefixes, Unwrapper
 _MAX_ENTRY = 4 << 20
 _LINE_COSTS = 40  # bytes of memory beside its text
 _MOST_PROBLEMS = 20
-_HEAD = re.compile(rb"[^\s\[]{1,16} \d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})? \S{1,16} \[(?P<cursor>[a-z]=[0-9a-f;=a-z]{1,200})\]\s*$")
-_TIME = re.compile(rb"(?:^|;)t=([0-9a-f]{1,16})(?:;|$)")
-_FIELD = re.compile(rb" {4}(?P<name>[A-Z_][A-Z0-9_]{0,63})=(?P<value>.*)$", re.DOTALL)
-_BLOB = re.compile(rb"\[[\d.]{1,8}[BKMG] blob data\]$")
+_HEAD = lazily.pattern(rb"[^\s\[]{1,16} \d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})? \S{1,16} \[(?P<cursor>[a-z]=[0-9a-f;=a-z]{1,200})\]\s*$")
+_TIME = lazily.pattern(rb"(?:^|;)t=([0-9a-f]{1,16})(?:;|$)")
+_FIELD = lazily.pattern(rb" {4}(?P<name>[A-Z_][A-Z0-9_]{0,63})=(?P<value>.*)$", re.DOTALL)
+_BLOB = lazily.pattern(rb"\[[\d.]{1,8}[BKMG] blob data\]$")
 
 
 class _Line(NamedTuple):
@@ -48,7 +50,7 @@ class PrettyBlock(JsonBlock):
 
     def __init__(self, entries: list[_Entry], **rest: Any) -> None:
         raw = [entry.raw for entry in entries]
-        super().__init__(raw, [message_in(line) for line in raw], **rest)
+        super().__init__(raw, *flattened(message_in(line) for line in raw), **rest)
         self._at = entries
 
     def _places(self) -> tuple[list[int], list[int]]:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
-
+from forensics import lazily
 from forensics.model import Problem, Process
 
 _LAST = ("COMMAND", "CMD", "ARGS")
-_UNIT_OF = re.compile(r"[\w:.\\@-]{1,200}\.(?:service|scope)(?![\w.-])")
-_ELAPSED = re.compile(r"(?:(?P<d>\d{1,6})-)?(?:(?P<h>\d{1,2}):)?(?P<m>\d{1,2}):(?P<s>\d{2})")
+_UNIT_OF = lazily.pattern(r"[\w:.\\@-]{1,200}\.(?:service|scope)(?![\w.-])")
+_ELAPSED = lazily.pattern(r"(?:(?P<d>\d{1,6})-)?(?:(?P<h>\d{1,2}):)?(?P<m>\d{1,2}):(?P<s>\d{2})")
 _KIB = {"": 1.0, "k": 1.0, "m": 1024.0, "g": 1024.0**2, "t": 1024.0**3}
-_RSS = re.compile(r"(?P<number>\d{1,12}(?:\.\d)?)(?P<unit>[kmgt]?)")
+_RSS = lazily.pattern(r"(?P<number>\d{1,12}(?:\.\d)?)(?P<unit>[kmgt]?)")
 _MOST = 20_000
 
 

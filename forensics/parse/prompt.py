@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Container, Sequence
 from typing import NamedTuple
 
+from forensics import lazily
 from forensics.parse import shape
 from forensics.parse.unwrap import journal_line
 
@@ -14,7 +14,7 @@ _SIGN = "$#%>❯➜λ»✗✔"
 _VENV = r"(?:\([\w./@ +-]{1,60}\) ){0,3}"
 _BEFORE = r"(?:\[[\d:.]{5,12}\] ?|[╭┌]?[─-]{0,2}|[╰└]─{1,2} ?|[✔✘✗✓] )?"
 # what is a prompt whatever follows it: somebody at a host, or one of the signs that only a shell draws
-_SURE = re.compile(
+_SURE = lazily.pattern(
     rf"{_BEFORE}{_VENV}(?:[\w.-]{{1,64}}@[\w.-]{{1,128}}(?:(?:[: ~/\[(][^\s$#%>]{{0,100}}(?: [^\s$#%>]{{1,60}}){{0,2}} ?)?[$#]|:[^\s%>]{{0,100}}[%>]| [^\s%>]{{1,100}} [%>])(?= |$)"
     r"|\[[\w.-]{1,64}@[\w.-]{1,128} [^\]\n]{1,200}\][$#%](?= |$)"
     r"|\$(?= [\w./~\"'({-]|\s*$)"
@@ -28,21 +28,21 @@ _TOOLS = (
     r"|ssh(?= +(?:-|\S+@|\S+ +(?:['\"]|sudo|systemctl|journalctl|dmesg)))|(?:free|df|uptime)(?= -|$)"
 )
 # a bare sign, or a name before it: a prompt only before a command that gives evidence (configuration files have comments, and quotes begin alike)
-_LIKELY = re.compile(
+_LIKELY = lazily.pattern(
     rf"{_BEFORE}{_VENV}(?:[\w.@~:/\\\[\]()+*-]{{1,60}}(?: [\w.@~:/\\\[\]()+*-]{{1,60}}){{0,3}} ?)?[{_SIGN}+] ?"
     rf"(?P<command>(?:(?:sudo|doas|env|time|watch|LC_ALL=\w+|LANG=\w+|TZ=\S+|-\w+)\s+){{0,4}}(?:/usr/s?bin/|/s?bin/)?(?:{_TOOLS})\b.*)$"
 )
 # typed on a line of its own where the prompt was left out
-_BARE = re.compile(
+_BARE = lazily.pattern(
     r"(?:sudo (?:-\w+ )?)?(?:journalctl(?: -\S.*| \S+\.service.*)?|systemctl (?:status|show|is-active|is-failed|cat|list-units)(?: \S.*)?|dmesg(?: -\S.*)?)$"
 )
 _FIRST = frozenset(_SIGN + "+([╭┌╰└─-✔✘✓~/")
 # p10k and the like write the time, the duration or the last status at the right edge
-_RIGHT = re.compile(
+_RIGHT = lazily.pattern(
     r"\s{4,}(?:[✔✘✗✓↵|·]|\d{1,3} ?↵|\[?\d{1,2}:\d\d(?::\d\d)?(?: [AP]M)?\]?|\d{1,4}(?:\.\d)?m?s\b|(?:at |in )|[\w.-]{1,40}@[\w.-]{1,60}|[\[(<❮][^\n]{0,60}$)[^\n]{0,60}$"
 )
 _SMART = str.maketrans({"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"', "\u201e": '"', "\u00a0": " ", "\u2011": "-"})
-_DASH = re.compile(r"(?<=\s)[\u2013\u2014](?=[a-z])")
+_DASH = lazily.pattern(r"(?<=\s)[\u2013\u2014](?=[a-z])")
 
 
 class Typed(NamedTuple):

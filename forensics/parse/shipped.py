@@ -6,7 +6,6 @@ would not have set.
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 import re
@@ -14,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from forensics import clock
+from forensics import clock, lazily
 from forensics.model import PartKind
 from forensics.parse.journal import KEPT_FIELDS
 from forensics.parse.unwrap import journal_line
@@ -62,8 +61,8 @@ _UNITS = ("_SYSTEMD_UNIT", "systemd_unit", "systemd.unit", "unit", "Unit")
 _HOSTS = ("_HOSTNAME", "hostname", "host.name", "host.hostname", "host", "Host", "nodename", "node_name", "node")
 _PIDS = ("_PID", "pid", "process.pid", "systemd_pid")
 _IDENTS = ("SYSLOG_IDENTIFIER", "syslog_identifier", "identifier", "syslog.identifier", "comm", "_COMM")
-_UNIT = re.compile(r"[\w:.\\@-]{1,250}\.(?:service|scope|socket|timer|mount|target)")
-_HOST = re.compile(r"[\w.:-]{1,128}")
+_UNIT = lazily.pattern(r"[\w:.\\@-]{1,250}\.(?:service|scope|socket|timer|mount|target)")
+_HOST = lazily.pattern(r"[\w.:-]{1,128}")
 
 
 class Entry(NamedTuple):
@@ -137,22 +136,30 @@ def _placed(entries: Iterable[tuple[int, str]]) -> bytes:
 
 def _of_json(text: str) -> list[Entry] | None:
     found: list[Entry] = []
-    seen = 0
+    seen = printed = 0
     try:
         for line, value in _objects(text):
+            if isinstance(value, str):  # what a child printed between them: a traceback, most often
+                found.append(Entry(line=line, at=None, message=value, fields={}))
+                printed += 1
+                continue
             seen += 1
             entry = _entry(line, value)
             if entry is not None:
                 found.append(entry)
-            if seen == _LOOK and len(found) * 10 < seen * 8:
+            if seen == _LOOK and (len(found) - printed) * 10 < seen * 8:
                 return None
     except RecursionError:
         return None
-    return found if found and len(found) * 10 >= seen * 8 else None
+    entries = len(found) - printed
+    return found if entries and entries * 10 >= seen * 8 else None
 
 
 def _objects(text: str) -> Iterator[tuple[int, Any]]:
-    """The objects of a text in JSON lines, in an array, or within the one array that an object holds, each with the line it begins on."""
+    """The objects of a text in JSON lines, in an array, or within the one array that an object holds, each with the line it begins on.
+
+    Between JSON lines there may be plain ones: each is given as a text.
+    """
     decoder = json.JSONDecoder()
     at, line = 0, 1
     begin = text.lstrip()[:1]
@@ -163,8 +170,18 @@ def _objects(text: str) -> Iterator[tuple[int, Any]]:
     elif begin == "[":
         at = text.index("[") + 1
         line += text.count("\n", 0, at)
+    mixed = head is None and begin == "{"
     while True:
         found = text.find("{", at)
+        if mixed:
+            stop = _plain_until(text, at, found)
+            yield from _plain(text, at, stop, line)
+            line += text.count("\n", at, stop)
+            at = stop
+            if found < at:
+                if found < 0:
+                    return
+                continue  # the brace stood within one of them
         if found < 0:
             return
         line += text.count("\n", at, found)
@@ -180,8 +197,28 @@ def _objects(text: str) -> Iterator[tuple[int, Any]]:
         at = stop
 
 
+def _plain_until(text: str, at: int, found: int) -> int:
+    """Where the plain lines end that stand before the next object: at the beginning of its line, or behind the line in whose midst the brace stands."""
+    if found < 0:
+        return len(text)
+    begin = text.rfind("\n", at, found) + 1
+    if begin == 0:
+        begin = at
+    if not text[begin:found].strip() or (begin == at and text[at - 1 : at] not in ("", "\n")):
+        return begin
+    end = text.find("\n", found)
+    return len(text) if end < 0 else end + 1
+
+
+def _plain(text: str, at: int, stop: int, line: int) -> Iterator[tuple[int, str]]:
+    """The lines of a piece of text that are not blank, but for what is left of a line on which an object ended."""
+    for number, piece in enumerate(text[at:stop].split("\n"), line):
+        if piece.strip() and (number > line or text[at - 1 : at] in ("", "\n")):
+            yield number, piece
+
+
 # aws logs get-log-events, Elastic's hits, a response of Loki
-_WRAPPER = re.compile(
+_WRAPPER = lazily.pattern(
     r'\s*\{\s*(?:"\w{1,40}"\s*:\s*(?:"[^"\n]{0,200}"|\d{1,20}|\{[^{}]{0,400}\}|true|false|null)\s*,\s*){0,8}"(?:events|hits|entries|logs|data|results)"\s*:\s*(?:\{[^\[\]]{0,400}"hits"\s*:\s*)?\['
 )
 
@@ -244,6 +281,8 @@ def _is_table(head: str) -> bool:
 
 
 def _columns(head: str) -> list[str]:
+    import csv
+
     try:
         (names,) = csv.reader([head.strip()], delimiter="," if "," in head else ";")
     except (csv.Error, ValueError):
@@ -252,6 +291,8 @@ def _columns(head: str) -> list[str]:
 
 
 def _of_csv(text: str) -> list[Entry] | None:
+    import csv
+
     head = text[: text.find("\n")]
     names = _columns(head)
     found: list[Entry] = []

@@ -6,12 +6,12 @@ Only sections of at most ``MAX_MIXED`` bytes are cut up; a larger one is one kin
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from forensics import lazily
 from forensics.model import Origin, PartKind, Problem, Section
-from forensics.parse import container, pod, shape
+from forensics.parse import container, junit, matrix, pod, shape
 from forensics.parse.asked import simples
 from forensics.parse.dress import FENCE, FILLER
 from forensics.parse.prompt import Typed, bare_command, typed
@@ -21,15 +21,17 @@ MAX_MIXED = 4 << 20
 _HEAD = 1 << 16
 _LONGEST_COMMAND = 1024  # characters of a command that are looked at for what it asks
 
-_KERNEL_COMMAND = re.compile(r"\bdmesg\b|\bjournalctl\b.* (?:-k\b|--dmesg\b)")
-_CLIENT_COMMAND = re.compile(r"\b(?:curl|wget|http|hey|wrk|ab|oha|locust|guidellm|genai-perf|aiperf|k6)\b|bench|client|health|load_?test|eval")
-_LOG_COMMAND = re.compile(r"\b(?:docker|podman|kubectl|nerdctl)\b.*\blogs?\b|\b(?:tail|cat|less|head|more|zcat|journalctl|grep)\b|\b(?:launch|serve)")
-_CLIENT_NAME = re.compile(r"bench|client|health|eval|load")
-_KERNEL_NAME = re.compile(r"kern|dmesg")
-_SERVER_NAME = re.compile(r"(?:^|[._-])log(?:[._-]|$)|server|stdout|stderr|container|pod")
-_BENCH_KEY = re.compile(r'"(?:request_throughput|output_throughput|total_token_throughput|mean_ttft_ms|median_ttft_ms|mean_tpot_ms|p99_\w+_ms|completed|num_prompts|total_input_tokens'
+_KERNEL_COMMAND = lazily.pattern(r"\bdmesg\b|\bjournalctl\b.* (?:-k\b|--dmesg\b)")
+_CLIENT_COMMAND = lazily.pattern(r"\b(?:curl|wget|http|hey|wrk|ab|oha|locust|guidellm|genai-perf|aiperf|k6)\b|bench|client|health|load_?test|eval")
+_LOG_COMMAND = lazily.pattern(
+    r"\b(?:docker|podman|kubectl|nerdctl)\b.*\blogs?\b|\b(?:tail|cat|less|head|more|zcat|journalctl|grep)\b|\b(?:launch|serve)"
+)
+_KERNEL_NAME = lazily.pattern(r"kern|dmesg")
+_SERVER_NAME = lazily.pattern(r"(?:^|[._-])log(?:[._-]|$)|server|stdout|stderr|container|pod")
+_BENCH_KEY = lazily.pattern(r'"(?:request_throughput|output_throughput|total_token_throughput|mean_ttft_ms|median_ttft_ms|mean_tpot_ms|p99_\w+_ms|completed|num_prompts|total_input_tokens'
                         r'|total_output_tokens|request_rate|max_concurrency|accept_len\w*|accept_rate|tok_per_s|coding_pass|greedy_match|accuracy|ttfts|itls|topk|budget|benchmark\w*|successful_requests'
-                        r'|failed_requests|output_lens|first_error\w*|pass_rate|latency\w*|throughput\w*|tps)"\s*:')  # fmt: skip
+                        r'|failed_requests|output_lens|first_error\w*|pass_rate|latency\w*|throughput\w*|tps|lm_eval_version|request_totals|request_start_ns|tokens_per_second|requests_per_second)"\s*:')  # fmt: skip
+_BEFORE_A_TABLE = 8  # lines that may say what a table of measured configurations is of
 _STATUS_RECORDS = 10  # what systemctl status shows of the journal, unless told otherwise
 _HINTS = frozenset({PartKind.KERNEL, PartKind.CLIENT, PartKind.SERVER})  # what text without a shape of its own can be
 _OTHER = None  # a run that has no shape of its own: a server's or a client's
@@ -323,14 +325,14 @@ def _journal(texts: Sequence[str], at: int, stop: int) -> _Run:
 
 
 _GOES_ON = {
-    PartKind.NOTICE: re.compile(r"\s{2,}\S"),
+    PartKind.NOTICE: lazily.pattern(r"\s{2,}\S"),
     PartKind.UNITS: shape.UNITS_TAIL,
-    PartKind.GPU: re.compile(r"[|+]|(?:\d{1,3}|GPU-[0-9a-f-]{4,40}|[0-9A-Fa-f]{8}:[0-9A-Fa-f:.]{4,10}), \S"),
+    PartKind.GPU: lazily.pattern(r"[|+]|(?:\d{1,3}|GPU-[0-9a-f-]{4,40}|[0-9A-Fa-f]{8}:[0-9A-Fa-f:.]{4,10}), \S"),
     PartKind.DISKS: shape.DISKS_TAIL,
-    PartKind.MACHINE: re.compile(r"[A-Z]\w{1,30}(?:\(\w{1,16}\))?:\s{1,16}\d"),
+    PartKind.MACHINE: lazily.pattern(r"[A-Z]\w{1,30}(?:\(\w{1,16}\))?:\s{1,16}\d"),
     PartKind.PROCESSES: shape.PROCESSES_TAIL,
-    PartKind.COREDUMPS: re.compile(r"\s+\S"),
-    PartKind.KERNEL: re.compile(r"\s+\S"),
+    PartKind.COREDUMPS: lazily.pattern(r"\s+\S"),
+    PartKind.KERNEL: lazily.pattern(r"\s+\S"),
 }
 
 
@@ -406,7 +408,8 @@ def _decided(texts: Sequence[str], run: _Run, command: str | None, name: str, us
     else:
         likely = sum(1 for t in lines if shape.CLIENT_LIKELY.search(t[:4096]))
         logged = sum(1 for t in lines if shape.LOGGED.match(t))
-        run.kind = PartKind.CLIENT if likely and likely > logged else PartKind.SERVER
+        table = not logged and any(matrix.is_head(t) for t in lines[:_BEFORE_A_TABLE])
+        run.kind = PartKind.CLIENT if (likely and likely > logged) or table else PartKind.SERVER
     yield run
 
 
@@ -432,7 +435,7 @@ def _hint(command: str | None, name: str) -> PartKind | None:
         if _CLIENT_COMMAND.search(command):
             return PartKind.CLIENT
         return PartKind.SERVER if _LOG_COMMAND.search(command) else None
-    for pattern, kind in ((_KERNEL_NAME, PartKind.KERNEL), (_CLIENT_NAME, PartKind.CLIENT), (_SERVER_NAME, PartKind.SERVER)):
+    for pattern, kind in ((_KERNEL_NAME, PartKind.KERNEL), (shape.CLIENT_NAME, PartKind.CLIENT), (_SERVER_NAME, PartKind.SERVER)):
         if pattern.search(name):
             return kind
     return None
@@ -466,8 +469,10 @@ _KNOWN_JSON = ((PartKind.CONTAINER, container.is_inspect), (PartKind.POD, pod.is
 
 
 def _json_kind(texts: Sequence[str], first: int, stop: int) -> PartKind | None:
-    """BENCH_JSON or CLIENT where all of it is JSON (an array, an object, or one object a line) and no journal; a cut-off array counts by its keys."""
+    """CLIENT for a report of tests in XML; BENCH_JSON or CLIENT where all of it is JSON (an array, an object, or one object a line) and no journal; a cut-off array counts by its keys."""
     start = texts[first].lstrip()[:1]
+    if start == "<" and junit.is_junit("\n".join(texts[first : min(stop, first + 4)])):
+        return PartKind.CLIENT
     if (
         start not in ("[", "{")
         or shape.DOCKER_LOG.match(texts[first])
@@ -484,9 +489,14 @@ def _json_kind(texts: Sequence[str], first: int, stop: int) -> PartKind | None:
             if known(value):
                 return kind
     except ValueError:
-        if not _is_json_lines(texts[first:stop]) and not (keyed and start == "[" and texts[first].strip() in ("[", "[{")):
+        if not _is_json_lines(texts[first:stop]) and not (keyed and _breaks_off(texts, first, stop)):
             return None
     return PartKind.BENCH_JSON if keyed else PartKind.CLIENT
+
+
+def _breaks_off(texts: Sequence[str], first: int, stop: int) -> bool:
+    """JSON of which only the head is here: laid out over lines, or one line full of such keys."""
+    return texts[first].strip() in ("[", "[{", "{") or (stop - first == 1 and len(_BENCH_KEY.findall(texts[first])) > 2)
 
 
 def _is_json_lines(texts: Sequence[str]) -> bool:

@@ -11,6 +11,7 @@ import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from forensics import lazily
 from forensics.clock import parse_span, parse_stamp
 from forensics.model import Problem, UnitState
 
@@ -18,26 +19,26 @@ Parsed = tuple[tuple[UnitState, ...], tuple[Problem, ...]]
 Lines = dict[str, tuple[int, str]]
 
 UNIT_NAME = r"[A-Za-z0-9:_.\\@-]+\.(?:service|socket|target|timer|slice|scope|mount|path|device|swap|automount)"
-ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\]8;[^\x07\x1b]*(?:\x07|\x1b\\)")
+ANSI = lazily.pattern(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\]8;[^\x07\x1b]*(?:\x07|\x1b\\)")
 # the bullet is ● on 247, × and ○ on 252, x and * under LC_ALL=C, and anything in a paste that lost its encoding
-_HEAD = re.compile(rf"^(?:\S{{1,3}}\s+)?(?P<unit>{UNIT_NAME})(?: - (?P<description>.*))?$")
-_KEY = re.compile(
+_HEAD = lazily.pattern(rf"^(?:\S{{1,3}}\s+)?(?P<unit>{UNIT_NAME})(?: - (?P<description>.*))?$")
+_KEY = lazily.pattern(
     r"^\s*(?P<key>Loaded|Drop-In|Transient|Active|Duration|Docs|Process|Main PID|Cntrl PID|Status|Error|Tasks|Memory|CPU|CGroup|Condition|Assert"
     r"|Invocation|IP|IO|Triggers|TriggeredBy|FD Store):(?:\s+(?P<value>.*))?$"
 )
-_MISSING = re.compile(
+_MISSING = lazily.pattern(
     rf"(?:Unit (?P<unit>{UNIT_NAME}) (?:could not be found|not found|not loaded)|No files found for (?P<file>{UNIT_NAME})|Unit file (?P<gone>{UNIT_NAME}) does not exist)"
 )
-_ACTIVE = re.compile(
+_ACTIVE = lazily.pattern(
     r"^(?P<active>[a-z-]+)(?: \((?P<sub>(?!Result: )[^)]*)\))?(?: \(Result: (?P<result>[^)]*)\))?(?:(?: \([a-z]+\))?"
     r" since (?P<since>[^;]+?)(?:; (?P<ago>.+?)(?: ago| left)?)?)?$"
 )
-_PROCESS = re.compile(r"^(?P<pid>\d+) (?P<exec>Exec\w+)=(?P<argv>.*?)(?: \((?P<end>code=[^()]*)\))?$")
-_MAIN = re.compile(r"^(?P<pid>\d+)(?: \((?P<end>code=[^()]*)\)| \((?P<comm>[^()]*)\))?")
-_END = re.compile(r"code=(?P<code>[a-z]+)(?:, (?:status|signal)=(?P<number>\d+)?/?(?P<name>[A-Za-z0-9_+/-]+)?)?")
-_FRAGMENT = re.compile(r"^(?P<load>[a-z-]+)(?: \((?P<path>/[^;)]+)?)?")
-_CHILD = re.compile(r"^\s*(?:[├└|`]─*-*|\S{1,3})?(?P<pid>\d+) (?P<argv>\S.*)$")
-_SIZE = re.compile(r"(?P<number>\d+(?:\.\d+)?)(?P<unit>[BKMGTP]?)")
+_PROCESS = lazily.pattern(r"^(?P<pid>\d+) (?P<exec>Exec\w+)=(?P<argv>.*?)(?: \((?P<end>code=[^()]*)\))?$")
+_MAIN = lazily.pattern(r"^(?P<pid>\d+)(?: \((?P<end>code=[^()]*)\)| \((?P<comm>[^()]*)\))?")
+_END = lazily.pattern(r"code=(?P<code>[a-z]+)(?:, (?:status|signal)=(?P<number>\d+)?/?(?P<name>[A-Za-z0-9_+/-]+)?)?")
+_FRAGMENT = lazily.pattern(r"^(?P<load>[a-z-]+)(?: \((?P<path>/[^;)]+)?)?")
+_CHILD = lazily.pattern(r"^\s*(?:[├└|`]─*-*|\S{1,3})?(?P<pid>\d+) (?P<argv>\S.*)$")
+_SIZE = lazily.pattern(r"(?P<number>\d+(?:\.\d+)?)(?P<unit>[BKMGTP]?)")
 # below the log lines of a status
 _ON_JOURNAL = (
     ("rotated", "ournal has been rotated since unit was started"),
@@ -208,9 +209,13 @@ class _Status:
             self.values["argv"] = words(found["argv"])
             self.values.setdefault("main_pid", count(found["pid"]))
             self._end(found["end"])
-        elif "process" in self.lines:
+            self.lines["process"] = (number, line)
             return
-        self.lines["process"] = (number, line)
+        code = _ending(found["end"] or "")
+        if code.get("main_status") and "command" not in self.lines:
+            self.values["failed_command"] = found["exec"]
+            self.lines["command"] = (number, line)
+        self.lines.setdefault("process", (number, line))
 
     def _main_pid(self, value: str, number: int, line: str, problems: list[Problem]) -> None:
         found = _MAIN.match(value)

@@ -6,8 +6,9 @@ The last lines are opened when they are asked for: until then nobody knows which
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from typing import Protocol, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple, Protocol, TypeVar
 
 from forensics.model import Frame, Problem, Record, Tail
 
@@ -20,7 +21,7 @@ class Lines(Protocol):
     """What is needed of a block."""
 
     source: str
-    keys: list[bytes]
+    keys: Sequence[bytes]
 
     def frame(self, i: int) -> Frame:
         """Open line ``i`` of the block."""
@@ -28,6 +29,16 @@ class Lines(Protocol):
 
 
 B = TypeVar("B", bound=Lines)
+
+
+class Closed(NamedTuple):
+    """What is kept of a block: its last lines, opened, and whether it had as many as matter."""
+
+    frames: tuple[Frame, ...]
+    full: int
+
+
+Held = tuple["Lines | Closed", int]  # a block, and how many of its last lines are not empty
 
 
 class Ends:
@@ -40,7 +51,8 @@ class Ends:
         self.first: dict[str, list[Frame]] = {}
         self.problems: list[Problem] = []
         self.blobs: dict[str, int] = {}
-        self._held: dict[str, deque[Lines]] = {}
+        self.next_line: dict[str, int] = {}  # the number of the line that would come next
+        self._held: dict[str, deque[Held]] = {}
         self._last: dict[str, list[Frame]] | None = None
 
     def watch(self, blocks: Iterable[B]) -> Iterator[B]:
@@ -59,6 +71,7 @@ class Ends:
     def _note(self, block: Lines) -> None:
         source, count = block.source, len(block.keys)
         self.lines[source] = self.lines.get(source, 0) + count
+        self.next_line[source] = getattr(block, "first_line", 1) + getattr(block, "lines", count)
         self.problems.extend(getattr(block, "problems", ()))
         if blobs := getattr(block, "blobs", 0):
             self.blobs[source] = self.blobs.get(source, 0) + blobs
@@ -70,20 +83,54 @@ class Ends:
                 first.append(block.frame(i))
         held = self._held.setdefault(source, deque(maxlen=MOST_BLOCKS))
         if any(key.strip() for key in block.keys):  # of blank lines, or of digits alone, there may be any number
-            held.append(block)
-        while held and sum(map(_full, held)) - _full(held[0]) >= self.keep:
-            held.popleft()
+            held.append((block, _full(block)))
+        self._let_go(held)
         self._last = None
 
-    def _opened(self, held: Iterable[Lines]) -> list[Frame]:
+    def _let_go(self, held: deque[Held]) -> None:
+        while held and sum(full for _, full in held) - held[0][1] >= self.keep:
+            held.popleft()
+
+    def close(self) -> None:
+        """Open the last lines and let the blocks go: what is left can be handed to another process."""
+        self._held = {
+            source: deque(((Closed(tuple(self._opened([(block, full)])), full), full) for block, full in held), maxlen=MOST_BLOCKS)
+            for source, held in self._held.items()
+        }
+
+    def add(self, later: Ends, shift: int) -> None:
+        """Take over what was noted of lines that come after these, and are ``shift`` more lines down than counted."""
+        later.close()
+        for source, count in later.lines.items():
+            self.lines[source] = self.lines.get(source, 0) + count
+            self.next_line[source] = later.next_line[source] + shift
+            first = self.first.setdefault(source, [])
+            first += [frame.moved(shift) for frame in later.first[source][: self.keep_first - len(first)]]
+            if source in later.blobs:
+                self.blobs[source] = self.blobs.get(source, 0) + later.blobs[source]
+            held = self._held.setdefault(source, deque(maxlen=MOST_BLOCKS))
+            for block in later.closed(source):
+                held.append((block._replace(frames=tuple(frame.moved(shift) for frame in block.frames)), block.full))
+                self._let_go(held)
+        self.problems += [replace(problem, line=problem.line + shift) if problem.line else problem for problem in later.problems]
+        self._last = None
+
+    def closed(self, source: str) -> list[Closed]:
+        """The blocks that are kept of a source, after ``close``."""
+        return [block for block, _ in self._held[source] if isinstance(block, Closed)]
+
+    def _opened(self, held: Iterable[Held]) -> list[Frame]:
         last: list[Frame] = []
-        for block in reversed(list(held)):
+        for block, _ in reversed(list(held)):
+            if isinstance(block, Closed):
+                last += block.frames[::-1]
+                continue
             for i in range(len(block.keys) - 1, -1, -1):
-                if len(last) == self.keep:
-                    return last[::-1]
+                if len(last) >= self.keep:
+                    break
                 if block.keys[i].strip():
                     last.append(block.frame(i))
-        return last[::-1]
+        return last[: self.keep][::-1]
 
     def frames(self) -> Iterator[Frame]:
         """All lines that were kept."""
@@ -110,6 +157,8 @@ def _any(_: Frame) -> bool:
 
 def _full(block: Lines) -> int:
     """How many of a block's last lines are not empty; counts no further than it matters."""
+    if all(key.strip() for key in block.keys[-LAST:]):
+        return min(LAST, len(block.keys))
     return sum(1 for key in block.keys[-4 * LAST :] if key.strip())
 
 

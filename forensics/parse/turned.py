@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from forensics import clock
+from forensics import clock, lazily
 from forensics.model import PartKind, Problem, Section
 from forensics.parse import kernel
 from forensics.parse.lines import MAX_LINE, Piece, split_at_long_lines
@@ -18,10 +17,10 @@ MOST = 64 << 20  # bytes that are held to be turned round
 _LOOK = 1 << 16  # bytes of either end that are looked at
 _ANY_YEAR = 2000  # a leap year
 _STEP = 1 << 20
-_ENTRY_TIME = re.compile(
+_ENTRY_TIME = lazily.pattern(
     rb'"__REALTIME_TIMESTAMP" ?: ?"(\d{1,20})"|^__REALTIME_TIMESTAMP=(\d{1,20})$|;t=([0-9a-f]{1,16});x=[0-9a-f]{1,16}\]$'
 )  # json, export, verbose
-_LOGGED = re.compile(
+_LOGGED = lazily.pattern(
     rb"(?:\x1b\[[0-9;]{0,12}m)?(?:\(\w{1,40} pid=\d{1,10}\) )?\W{0,2}(?:(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR|CRITICAL|FATAL)\W{1,2})?"
     rb"(?P<stamp>\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?|\d\d-\d\d \d\d:\d\d:\d\d)(?=[^\d]|$)"
 )

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
-
+from forensics import lazily
 from forensics.model import Problem, UnitFile
 from forensics.parse.machine import Said
 
-_FILE = re.compile(r"^file=(?P<at>\d{1,11})(?:\.\d+)? (?P<path>/.{1,600})$")
-_FIGURE = re.compile(r"^(?P<key>memory\.[a-z_.]{1,40})=(?P<value>\d{1,20}|max)$")
-_GROUP = re.compile(r"^cgroup=(?P<group>/.{0,600})$")
+_FILE = lazily.pattern(r"^file=(?P<at>\d{1,11})(?:\.\d+)? (?P<path>/.{1,600})$")
+_FIGURE = lazily.pattern(r"^(?P<key>memory\.[a-z_.]{1,40})=(?P<value>\d{1,20}|max)$")
+_GROUP = lazily.pattern(r"^cgroup=(?P<group>/.{0,600})$")
 _BYTES = {
     "memory.max": "cgroup_max_gib",
     "memory.high": "cgroup_high_gib",

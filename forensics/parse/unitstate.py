@@ -8,11 +8,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
+from forensics import lazily
 from forensics.model import PartKind, Problem, UnitState
 from forensics.parse.systemd import ACTIVE_STATES, ANSI, MAX_COMMAND, UNIT_NAME, Lines, Parsed, gib
 
 _LOAD_STATES = frozenset({"loaded", "not-found", "bad-setting", "error", "masked", "merged", "stub"})
-_HEADING = re.compile(rf"{UNIT_NAME}$")
+_HEADING = lazily.pattern(rf"{UNIT_NAME}$")
 _FILE_STATES = frozenset(
     {
         "enabled",

@@ -11,13 +11,14 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from forensics import lazily
 from forensics.model import Origin, PartKind
 from forensics.parse import kernel
 
 # colours, links and titles; APC strings are how Buildkite writes its times
-ANSI = re.compile(r"\x1b(?:\[[0-9:;<=>?]*[ -/]*[@-~]|[\]_P^][^\x07\x1b\n]*(?:\x07|\x1b\\)|[ -/]?[0-Z\\^-~])")
-ANSI_BYTES = re.compile(ANSI.pattern.encode("ascii"))
-_RSYSLOG_ESCAPE = re.compile(r"#033\[[0-9;]*[A-Za-z]")
+ANSI = lazily.pattern(r"\x1b(?:\[[0-9:;<=>?]*[ -/]*[@-~]|[\]_P^][^\x07\x1b\n]*(?:\x07|\x1b\\)|[ -/]?[0-Z\\^-~])")
+ANSI_BYTES = lazily.pattern(ANSI.pattern.encode("ascii"))
+_RSYSLOG_ESCAPE = lazily.pattern(r"#033\[[0-9;]*[A-Za-z]")
 
 _SHORT = r"(?:[^\W\d_]{3,6}\.?|\d{1,2}[月월]) +\d{1,2} \d\d:\d\d:\d\d(?:\.\d{1,6})?"
 _ISO = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:[.,]\d{1,6})?[+-]\d\d:?\d\d"
@@ -28,39 +29,39 @@ _UNIX = r"\d{9,10}\.\d{6}"
 _MONOTONIC = r"\[ *\d{1,9}\.\d{6}(?: (?:< *\d{1,9}\.\d{6} >| +))?\]"  # short-delta has the time since the line above as well
 # journalctl --no-hostname leaves the host out: what follows then is the identifier with its pid, or the kernel
 _HOST = r"(?:(?!kernel: )([\w.:-]+) (?=\S)|(?=[\w./@()+-]{1,64}\[\d{1,10}\]: |kernel: ))"
-_JOURNAL = re.compile(rf"(?:<\d{{1,3}}>)?({_ISO}|{_SHORT}|{_CLOCK}|{_FULL}|{_UNIX}|{_MONOTONIC}) {_HOST}")
+_JOURNAL = lazily.pattern(rf"(?:<\d{{1,3}}>)?({_ISO}|{_SHORT}|{_CLOCK}|{_FULL}|{_UNIX}|{_MONOTONIC}) {_HOST}")
 _MAX_HEAD = 160
 _PIECES = 8  # of either end of a line with carriage returns
 _MAX_PID = 10  # digits
-SEPARATOR = re.compile(r"-- (?:Boot (?P<boot>[0-9a-f]{32})|Reboot|No entries|(?:Journal|Logs) begin\b.*) ?--|-- (?:Journal|Logs) begin")
-_IDENT = re.compile(r"[\w./@()+-]{1,64}(?: [\w./@()+-]{1,32})?")
+SEPARATOR = lazily.pattern(r"-- (?:Boot (?P<boot>[0-9a-f]{32})|Reboot|No entries|(?:Journal|Logs) begin\b.*) ?--|-- (?:Journal|Logs) begin")
+_IDENT = lazily.pattern(r"[\w./@()+-]{1,64}(?: [\w./@()+-]{1,32})?")
 
-_RFC3339 = re.compile(r"(?P<stamp>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)) (?:std(?:out|err) [FP] )?")
+_RFC3339 = lazily.pattern(r"(?P<stamp>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)) (?:std(?:out|err) [FP] )?")
 # docker events, podman events, and events of a cluster with their time first
-_EVENT = re.compile(
+_EVENT = lazily.pattern(
     r"(?P<day>\d{4}-\d\d-\d\d)[T ](?P<time>\d\d:\d\d:\d\d(?:\.\d{1,9})?)(?:(?P<utc>Z)| ?(?P<hours>[+-]\d\d):?(?P<minutes>\d\d))(?: [A-Z+-]\w{1,5})? "
 )
-_CI_STAMP = re.compile(r"\[(?P<stamp>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z)\] ?")
-_BUILDKITE = re.compile(r"\x1b_bk;t=(?P<millis>\d{13})\x07")
-_CI_STEP = re.compile(r"[^\t\n]{1,100}\t[^\t\n]{1,100}\t\ufeff?(?=\d{4}-\d\d-\d\dT)")  # gh run view --log
-_COMPOSE = re.compile(r"(?P<name>[A-Za-z0-9][\w.-]{0,63}) *\| |\s{1,40}\| ")  # a cut one has lost its name
-_POD = re.compile(r"\[pod/(?P<name>[\w./-]{1,200})\] ")
+_CI_STAMP = lazily.pattern(r"\[(?P<stamp>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z)\] ?")
+_BUILDKITE = lazily.pattern(r"\x1b_bk;t=(?P<millis>\d{13})\x07")
+_CI_STEP = lazily.pattern(r"[^\t\n]{1,100}\t[^\t\n]{1,100}\t\ufeff?(?=\d{4}-\d\d-\d\dT)")  # gh run view --log
+_COMPOSE = lazily.pattern(r"(?P<name>[A-Za-z0-9][\w.-]{0,63}) *\| |\s{1,40}\| ")  # a cut one has lost its name
+_POD = lazily.pattern(r"\[pod/(?P<name>[\w./-]{1,200})\] ")
 # stern: a pod's name ends as a cluster makes them (its letters make no words), or counts from 0; what follows has to look like a log
-_STERN = re.compile(r"(?P<name>[a-z0-9][a-z0-9.-]{0,200}-(?:[bcdfghjklmnpqrstvwxz2456789]{5}|\d{1,4}) [a-z0-9][a-z0-9-]{0,62}) ")
-_LIKE_A_LOG = re.compile(
+_STERN = lazily.pattern(r"(?P<name>[a-z0-9][a-z0-9.-]{0,200}-(?:[bcdfghjklmnpqrstvwxz2456789]{5}|\d{1,4}) [a-z0-9][a-z0-9-]{0,62}) ")
+_LIKE_A_LOG = lazily.pattern(
     r"[\[{(<]|\d{4}-\d\d-|(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR|CRITICAL|FATAL)\b|Traceback \(most|[A-Z]\w{1,60}(?:Error|Exception): |(?:level|time|ts)=|panic: "
 )
-_FOREMAN = re.compile(r"\d\d:\d\d:\d\d (?P<name>[A-Za-z0-9][\w.-]{0,63}) +\| ")
+_FOREMAN = lazily.pattern(r"\d\d:\d\d:\d\d (?P<name>[A-Za-z0-9][\w.-]{0,63}) +\| ")
 # only ever behind a stamp: GitLab's stream marks, the labels of logcli, and "app[web.1]: ", "app[3d8d1] fra [info] " of hosting services
-_AFTER_STAMP = re.compile(r"[0-9a-f]{2}[OE](?: |\+| ?$)|\{[a-z_]{1,60}=\"[^\"\n]{0,200}\"(?:, ?[a-z_]{1,60}=\"[^\"\n]{0,200}\"){0,30}\} "
+_AFTER_STAMP = lazily.pattern(r"[0-9a-f]{2}[OE](?: |\+| ?$)|\{[a-z_]{1,60}=\"[^\"\n]{0,200}\"(?:, ?[a-z_]{1,60}=\"[^\"\n]{0,200}\"){0,30}\} "
                           r"|(?P<name>[a-z]{1,20}\[[\w.-]{1,40}\])(?:: | (?:[a-z]{3} )?\[(?:trace|debug|info|warn|warning|error|fatal)\] ?)")  # fmt: skip
 _WRAPPED = frozenset("0123456789[{")  # what a container's or a CI's prefix begins with, but for names before a bar or a tab
 _LEVELS = frozenset({"TRACE", "DEBUG", "INFO", "WARN", "WARNING", "ERROR", "CRITICAL", "FATAL"})
 # what a child of PID 1 writes before it becomes the program (old versions call it systemd, with its own pid)
-_BEFORE_EXEC = re.compile(r"(?:[\w:.\\@-]{1,250}\.(?:service|scope|socket|mount|swap): )?(?:Failed at step |Failed to (?!start|stop|listen|mount|enqueue|reload|connect|activate|kill)|Changing to the requested working directory failed|Unable to locate executable"
+_BEFORE_EXEC = lazily.pattern(r"(?:[\w:.\\@-]{1,250}\.(?:service|scope|socket|mount|swap): )?(?:Failed at step |Failed to (?!start|stop|listen|mount|enqueue|reload|connect|activate|kill)|Changing to the requested working directory failed|Unable to locate executable"
                           r"|Executable \S{1,300} missing|[^\n]{0,100}\bspawning\b)")  # fmt: skip
 # systemd's own programs; others are called systemd-docker, systemd-cron, …
-_OF_SYSTEMD = re.compile(
+_OF_SYSTEMD = lazily.pattern(
     r"(?:journald|logind|udevd?|coredump|oomd|networkd(?:-wait-online)?|resolved?|timesyncd|timedated|hostnamed|localed|machined|homed|userdbd|userwork|importd|portabled|sysext|sysupdated?"
     r"|tmpfiles|sysusers|sysctl|modules-load|modprobe|fsck|fsckd|quotacheck|remount-fs|growfs|makefs|repart|random-seed|update-(?:utmp|done)|user-(?:sessions|runtime-dir)|vconsole-setup"
     r"|backlight|rfkill|binfmt|cryptsetup|veritysetup|integritysetup|pstore|bless-boot|boot-check-no-failures|shutdown|sleep|hibernate-resume|halt|reboot|cgroups-agent|executor|nspawn"
@@ -72,11 +73,11 @@ _SAYS = r"(?:(?:Main|Control) process exited, code=|Failed with result '|Schedul
         r"|State 'stop|Watchdog timeout \(|A process of this unit has been killed by the OOM killer|Killing process \d|Sent signal SIG|Service reached runtime time limit|Consumed \d"\
         r"|Starting requested but asserts failed|Job \S{1,256} failed with result)"  # fmt: skip
 _JOB = r"(?:Start(?:ed|ing)|Stopp(?:ed|ing)|Failed to start|(?:Assertion|Dependency) failed for)"
-BARE_PID_ONE = re.compile(rf"[A-Za-z0-9:_.\\@-]{{1,250}}\.(?:service|scope): {_SAYS}|{_JOB} [A-Za-z0-9:_.\\@-]{{1,250}}\.(?:service|scope) - ")
-BARE_PID_ONE_BYTES = re.compile(rb"(?m)^(?:" + BARE_PID_ONE.pattern.encode("ascii") + rb")")
+BARE_PID_ONE = lazily.pattern(rf"[A-Za-z0-9:_.\\@-]{{1,250}}\.(?:service|scope): {_SAYS}|{_JOB} [A-Za-z0-9:_.\\@-]{{1,250}}\.(?:service|scope) - ")
+BARE_PID_ONE_BYTES = lazily.pattern(rb"(?m)^(?:" + BARE_PID_ONE.pattern.encode("ascii") + rb")")
 # 247 and older give the description alone: only where other lines are PID 1's
-_BARE_JOB = re.compile(rf"{_JOB} [^\n]{{1,400}}\.$")
-_UNIT_HEAD = re.compile(r"(?P<unit>[\w:.\\@-]{1,250}\.(?:service|scope|socket|slice|mount|timer|target))\b")
+_BARE_JOB = lazily.pattern(rf"{_JOB} [^\n]{{1,400}}\.$")
+_UNIT_HEAD = lazily.pattern(r"(?P<unit>[\w:.\\@-]{1,250}\.(?:service|scope|socket|slice|mount|timer|target))\b")
 
 
 def pid_of(digits: str) -> int | None:
@@ -102,6 +103,7 @@ class Opened(NamedTuple):
     trusted: bool = False
     since_boot: str = ""
     boot: str = ""
+    order: int = 0  # as of its frame
 
 
 class _Prefix(NamedTuple):
@@ -224,27 +226,32 @@ def separator(text: str) -> Opened | None:
 
 
 class Unwrapper:
-    """Opens the lines of one part; ``kind`` decides which wrappers are believed. ``has_init``: PID 1 writes in the same source under its own number.
+    """Opens the lines of one part; ``kind`` decides which wrappers are believed. ``has_init``: says, where it matters, whether PID 1 writes in the same source under its own number.
 
     ``bare``: a log without prefixes in which PID 1 is heard all the same (``journalctl -o cat``). Nothing proves that it is, and it is not trusted.
     """
 
-    def __init__(self, kind: PartKind, prefixes: ServerPrefixes, *, has_init: bool = False, bare: bool = False) -> None:
+    def __init__(self, kind: PartKind, prefixes: ServerPrefixes, *, has_init: Callable[[], bool] | None = None, bare: bool = False) -> None:
         self.kind = kind
         self._bare = bare
         self._has_init = has_init
         self._prefixes = prefixes
         self.journal = kind in (PartKind.JOURNAL_TEXT, PartKind.STATUS)
         self.plain_origin = {PartKind.CLIENT: Origin.CLIENT, PartKind.NOTICE: Origin.ANY, PartKind.KERNEL: Origin.KERNEL}.get(kind, Origin.SERVER)
+        self.plain = kind in (PartKind.SERVER, PartKind.CLIENT, PartKind.NOTICE) and not bare
         self._managed = kind in (PartKind.CONTAINER, PartKind.POD, PartKind.EVENTS)
 
     def open(self, line: str) -> Opened:
-        """Take everything off one line."""
+        """Take everything off one line, and the spaces that an editor or a terminal left at its end."""
+        opened = self._open(line)
+        return opened._replace(text=opened.text.rstrip()) if opened.text[-1:].isspace() else opened
+
+    def _open(self, line: str) -> Opened:
         if self.journal or self.kind is PartKind.KERNEL:
             text = clean(line)
             opened = journal_line(text) or separator(text)
             if opened is not None:
-                if self._has_init and not opened.trusted and self._pretends(opened):
+                if self._has_init is not None and not opened.trusted and self._pretends(opened) and self._has_init():
                     opened = opened._replace(origin=Origin.SERVER)  # a user's own manager, or somebody who calls himself so
                 return self.message(opened) if opened.origin is Origin.SERVER else opened
             if self.journal:
@@ -258,8 +265,8 @@ class Unwrapper:
             return _managed(clean(line), self.kind)
         if self.kind is PartKind.NOTICE:
             return Opened(clean(line), Origin.ANY)
-        if self._bare and (BARE_PID_ONE.match(line) or _BARE_JOB.match(line)):
-            return Opened(clean(line), Origin.SYSTEMD)
+        if self._bare and (BARE_PID_ONE.match(text := clean(line)) or _BARE_JOB.match(text)):
+            return Opened(text, Origin.SYSTEMD)
         return self.message(Opened(line, self.plain_origin))
 
     @staticmethod

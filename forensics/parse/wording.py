@@ -5,41 +5,43 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from forensics import lazily
+
 MAX_LINE = 8192  # of a line that is matched
 
 # in the order in which they win: what explains more comes first
 KINDS: tuple[tuple[str, re.Pattern[str]], ...] = (
     (
         "too-long",
-        re.compile(
-            r"longer than the model.{0,4}s context|maximum (?:context|model|input) length|max_model_len|context length (?:is only|exceeded)|context_length_exceeded"
+        lazily.pattern(
+            r"longer than the model.{0,4}s context|maximum (?:context|model|input) length|(?<![\x22'])max_model_len|context length (?:is only|exceeded)|context_length_exceeded"
             r"|(?:prompt|input|request|message)s? (?:\([^)]{0,60}\) )?(?:is|are) too long|Requested token count exceeds|exceeds? the (?:model's |maximum )?(?:allowed |context )length"
         ),
     ),
     (
         "tls",
-        re.compile(
+        lazily.pattern(
             r"WRONG_VERSION_NUMBER|wrong version number|SSLError|\[SSL: |\[SSL\]|CERTIFICATE_VERIFY_FAILED|SSL_ERROR_|packet length too long|curl: \((?:35|60)\)"
-            r"|ClientConnectorSSLError|record layer failure"
+            r"|ClientConnectorSSLError|record layer failure|unexpected TLS packet|Unable to establish SSL connection|server gave HTTP response to HTTPS client"
         ),
     ),
     (
         "dns",
-        re.compile(
+        lazily.pattern(
             r"Name or service not known|[Nn]ame resolution|nodename nor servname|getaddrinfo|Could not resolve host|gaierror|curl: \(6\)|unable to resolve host|ENOTFOUND"
             r"|no such host"
         ),
     ),
     (
         "refused",
-        re.compile(
+        lazily.pattern(
             r"[Cc]onnection refused|ConnectionRefused|ECONNREFUSED|\[Errno (?:111|61)\]|actively refused|WinError 10061|Connect call failed"
             r"|curl: \(7\)(?!.*(?:No route|unreachable|timed out))|Couldn't connect to server"
         ),
     ),
     (
         "reset",
-        re.compile(
+        lazily.pattern(
             r"[Cc]onnection reset|ConnectionReset|ECONNRESET|\[Errno (?:104|54)\]|RemoteDisconnected|Remote end closed|ended prematurely|[Ss]erver ?[Dd]isconnected"
             r"|RemoteProtocolError|peer closed connection|IncompleteRead|incomplete chunked read|incomplete message body|Empty reply from server|Connection aborted"
             r"|Broken ?[Pp]ipe|curl: \((?:18|52|55|56)\)|socket hang up|unexpected EOF|ClientPayloadError|Connection closed by"
@@ -47,7 +49,7 @@ KINDS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ),
     (
         "http",
-        re.compile(
+        lazily.pattern(
             r"HTTP Error (\d{3})|\b(\d{3}) (?:Client|Server) Error|(?:Client|Server) error '(\d{3})|[Ee]rror code: (\d{3})\b|\b[Ss]tatus(?:[ _]?[Cc]ode)?\W{1,4}(\d{3})\b"
             r"|HTTP/\d(?:\.\d)?\"? (\d{3})\b|returned error: (\d{3})|ERROR (\d{3}):|[\"']code[\"']: ?(\d{3})\b|\b(\d{3}), message=|<HTTPError (\d{3})"
             r"|awaiting response\.\.\. (\d{3})|\bHTTP (\d{3})\b|<Response \[(\d{3})\]>|^OK (\d{3})\b"
@@ -55,21 +57,22 @@ KINDS: tuple[tuple[str, re.Pattern[str]], ...] = (
     ),
     (
         "phrase",
-        re.compile(
+        lazily.pattern(
             r"(?:^|[:>\"'] ?|\d{3} )(Bad Request|Unauthorized|Not Found|Method Not Allowed|Request Entity Too Large|Payload Too Large|Unprocessable Entity|Too Many Requests"
-            r"|Internal Server Error|Bad Gateway|Service Unavailable|Gateway Time-?out)[\"'}\s.]*$|[\"']detail[\"']: ?[\"'](Not Found|Method Not Allowed|Unauthorized)[\"']|(queue is full)|(NotFoundError)|(RateLimitError)|(model [`'\"][^`'\"]{1,200}[`'\"] does not exist)"
+            r"|Internal Server Error|Bad Gateway|Service Unavailable|Gateway Time-?out)[\"'}\s.]*$|[\"']detail[\"']: ?[\"'](Not Found|Method Not Allowed|Unauthorized)[\"']|(queue is full)|(?<![A-Za-z])(NotFoundError)|(RateLimitError)|(model [`'\"][^`'\"]{1,200}[`'\"] does not exist)"
         ),
     ),
     (
         "timed-out",
-        re.compile(
-            r"[Tt]imed out|TimeoutError|Timeout(?:Exception)?\b|(?:Read|Connect|Pool|Write)Timeout|deadline exceeded|curl: \(28\)|ETIMEDOUT|Request time-?out"
+        lazily.pattern(
+            r"[Tt]imed out|TimeoutError|Timeout(?:Exception)?\b|(?:Read|Connect|Pool|Write)Timeout|deadline exceeded|curl: \(28\)|ETIMEDOUT|Request time-?out|timeout specified has expired"
         ),
     ),
-    ("not-ready", re.compile(r"did not become ready|\bnot (?:yet )?ready\b|not become (?:available|healthy)")),
+    ("unconnected", lazily.pattern(r"ConnectError: All connection attempts failed")),
+    ("not-ready", lazily.pattern(r"did not become ready|\bnot (?:yet )?ready\b|not become (?:available|healthy)")),
     (
         "other",
-        re.compile(
+        lazily.pattern(
             r"^(?:[\w.]+\.)?\w*(?:Error|Exception)\b[:(]|No route to host|Network is unreachable|Connection error\.|curl: \(\d+\)|\bunhealthy\b"
         ),
     ),
@@ -97,14 +100,14 @@ _ORDER = {kind: number for number, (kind, _) in enumerate(KINDS)}
 WORDS = (
     "error", "exception", "refused", "http", "status", "code", "response", "message=", "ok ", "curl: (", "errno", "timed out", "timeout", "time-out", "timedout", "deadline", "reset",
     "disconnect", "end closed", "prematurely", "peer closed", "incomplete", "empty reply", "aborted", "pipe", "hang up", "unexpected eof", "connection closed", "length", "long",
-    "max_model_len", "token count", "ssl", "version number", "wrong_version", "record layer", "certificate", "name or service", "name resolution", "nodename", "getaddrinfo", "resolv",
+    "max_model_len", "token count", "ssl", "tls packet", "version number", "wrong_version", "record layer", "certificate", "name or service", "name resolution", "nodename", "getaddrinfo", "resolv",
     "enotfound", "no such host", "connect call failed", "couldn't connect", "bad request", "unauthorized", "not found", "method not", "too large", "unprocessable", "too many",
     "internal server", "gateway", "unavailable", "queue is full", "does not exist", "detail", "become", "not ready", "not yet ready", "no route", "unreachable", "unhealthy",
 )  # fmt: skip
 
 
 def classify(text: str, words: Sequence[str] = WORDS) -> str | None:
-    """The kind of failure that a line (or message) tells of: refused, reset, timed-out, dns, tls, too-long, http-NNN, not-ready, other; None for none.
+    """The kind of failure that a line (or message) tells of: refused, reset, timed-out, dns, tls, too-long, http-NNN, unconnected, not-ready, other; None for none.
 
     ``words`` are those of ``WORDS`` that are worth looking for (``words_in`` of the whole text, where there is one).
     """

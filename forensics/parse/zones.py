@@ -1,24 +1,27 @@
-"""Find out in which zone a source without zones was written, where the same event also stands in one that has them. Assumes nothing where no event proves it."""
+"""Find out in which zone a source without zones was written: where the same event also stands in one that has them, or an offset beside a name.
+
+Assumes nothing where neither proves it.
+"""
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from forensics import clock
+from forensics import clock, lazily
 from forensics.model import Frame, PartKind, Record, UnitState
 
 _STEP_S = 900.0  # zones differ by quarters of an hour
 _MOST = 56  # of them: fourteen hours
 _NEAR_S = 2.5
 _ENDS = "end"
+_TOLD = 5  # names of zones that are told of
 _LEAST = 12  # characters of a line that is not found twice by chance
 _SURE = 40
 _ENDED = ("Main process exited", "Failed with result", "entered failed state", "Deactivated successfully")
-_SINCE = re.compile(r" since (?P<stamp>[^;]+)")
+_SINCE = lazily.pattern(r" since (?P<stamp>[^;]+)")
 Event = tuple[str, "int | None", str]
 State = tuple[PartKind, UnitState]
 
@@ -31,10 +34,11 @@ class Zone(NamedTuple):
 
 
 def zones(frames: Iterable[Frame], states: Sequence[State], record: Callable[[Frame], Record]) -> Mapping[str, Zone]:
-    """The zones of the sources that have none of their own, where the same line, or the end of the same process, tells them."""
+    """The zones of the sources that have none of their own, where the same line, or the end of the same process, tells them; UTC is one of them."""
     zoned: dict[Event, dict[float, str]] = {}
     bare: dict[str, dict[Event, set[float]]] = {}
-    for frame in frames:
+    kept = list(frames)
+    for frame in kept:
         stamp = frame.stamp or frame.inner
         if not stamp or len(frame.text) < _LEAST or (at := record(frame).at) is None:
             continue
@@ -44,12 +48,13 @@ def zones(frames: Iterable[Frame], states: Sequence[State], record: Callable[[Fr
         else:
             bare.setdefault(frame.source, {}).setdefault(event, set()).add(at)
     _add_states(states, zoned, bare)
-    found: dict[str, Zone] = {}
-    for source, events in bare.items():
-        zone = _of_source(source, events, zoned)
-        if zone is not None:
-            found[source] = zone
-    return found
+    found = _by_events(bare, zoned)
+    by_name = {source: zone for source, zone in _by_offset(kept, states).items() if source not in found}
+    for source, zone in by_name.items():  # by which other sources may be found in turn
+        for event, times in bare.pop(source, {}).items():
+            for at in times:
+                zoned.setdefault(event, {})[at - zone.east_s] = source
+    return {**by_name, **found, **(_by_events(bare, zoned) if by_name else {})}
 
 
 def shifted(states: Sequence[State], found: Mapping[str, Zone]) -> list[State]:
@@ -67,8 +72,76 @@ def shifted(states: Sequence[State], found: Mapping[str, Zone]) -> list[State]:
 def said(found: Mapping[str, Zone]) -> tuple[str, ...]:
     """What was assumed, for a person."""
     return tuple(
-        f"the times of {source} have no zone: read as {clock.offset(zone.east_s)}, because {zone.proof}" for source, zone in sorted(found.items())
+        f"the times of {source} have no zone: read as {clock.offset(zone.east_s)}, because {zone.proof}"
+        for source, zone in sorted(found.items())
+        if zone.east_s
     )
+
+
+def named(frames: Iterable[Frame], states: Sequence[State], found: Mapping[str, Zone]) -> tuple[str, ...]:
+    """For each source whose times have a zone of which only the name is there, that they are read as UTC, and by how much that may be wrong."""
+    first: dict[tuple[str, str], int] = {}
+
+    def note(source: str, line: int, stamp: str) -> None:
+        if source not in found and (name := clock.zone_name(stamp)):
+            first[source, name] = min(line, first.get((source, name), line))
+
+    for frame in frames:
+        note(frame.source, frame.line_no, frame.stamp or frame.inner)
+    for _, state in states:
+        for line, stamp in _stamps(state):
+            note(state.source, line, stamp)
+    return tuple(
+        f"{name} in {source}:{line} is read as UTC, as the name of a zone proves no offset: {_off(name)}"
+        for (source, name), line in sorted(first.items())[:_TOLD]
+    )
+
+
+def local(frames: Iterable[Frame], states: Sequence[State], found: Mapping[str, Zone]) -> frozenset[str]:
+    """The sources whose times are those of the host's own clock, in a zone that is not known: what systemd prints without an offset."""
+    bare: set[str] = set()
+    zoned = set(found)
+    for frame in frames:
+        if frame.stamp:
+            (zoned if clock.has_zone(frame.stamp) else bare).add(frame.source)
+    for _, state in states:
+        for _, stamp in _stamps(state):
+            (zoned if clock.has_zone(stamp) else bare).add(state.source)
+    return frozenset(bare - zoned)
+
+
+def _off(name: str) -> str:
+    """How to put a time right that was read as UTC, for each place that the name of its zone is used for."""
+    offsets = clock.named_offsets(name)
+    return "; ".join(f"where it is {clock.offset(east_s)}, {_put_right(east_s / 3600)}" for east_s in offsets) or "how far that is off is not known"
+
+
+def _put_right(hours: float) -> str:
+    return f"take {hours:g} h off" if hours > 0 else f"add {-hours:g} h" if hours else "that is right"
+
+
+def _by_events(bare: Mapping[str, Mapping[Event, set[float]]], zoned: Mapping[Event, Mapping[float, str]]) -> dict[str, Zone]:
+    return {source: zone for source, events in bare.items() if (zone := _of_source(source, events, zoned)) is not None}
+
+
+def _by_offset(frames: Iterable[Frame], states: Sequence[State]) -> dict[str, Zone]:
+    """The zones of the sources that name one, where systemd also wrote an offset, and of all that the name is used for this is the only one."""
+    offsets: dict[float, str] = {}
+    names: dict[str, set[str]] = {}
+    written = [(frame.source, frame.stamp) for frame in frames if frame.stamp]
+    written += [(state.source, stamp) for _, state in states for _, stamp in _stamps(state)]
+    for source, stamp in written:
+        if (east_s := clock.written_offset(stamp)) is not None:
+            offsets.setdefault(east_s, source)
+        elif name := clock.zone_name(stamp):
+            names.setdefault(source, set()).add(name)
+    found = {}
+    for source, said_names in names.items():
+        fits = {east_s for name in said_names for east_s in clock.named_offsets(name) if east_s in offsets}
+        if len(said_names) == len(fits) == 1:
+            (name,), (east_s,) = said_names, fits
+            found[source] = Zone(east_s, f"it names {name}, and {offsets[east_s]} has that offset")
+    return found
 
 
 def _of_source(source: str, events: Mapping[Event, set[float]], zoned: Mapping[Event, Mapping[float, str]]) -> Zone | None:
@@ -93,7 +166,7 @@ def _of_source(source: str, events: Mapping[Event, set[float]], zoned: Mapping[E
     if len(votes) != 1 or not (sure or votes.total() >= 2):
         return None
     ((quarters, _),) = votes.items()
-    return Zone(quarters * _STEP_S, proof[quarters]) if quarters else None
+    return Zone(quarters * _STEP_S, proof[quarters])
 
 
 def _add_states(states: Sequence[State], zoned: dict[Event, dict[float, str]], bare: dict[str, dict[Event, set[float]]]) -> None:
@@ -130,7 +203,16 @@ def _note_end(ends: dict[tuple[str, str], tuple[float, bool]], source: str, text
 
 def _has_zone(state: UnitState) -> bool:
     """Whether the times of a state are in a zone that is known; the names of zones are not believed."""
+    stamps = _stamps(state)
+    return bool(stamps) and clock.has_zone(stamps[0][1])
+
+
+def _stamps(state: UnitState) -> list[tuple[int, str]]:
+    """The times of a state as they were written, each with its line: that of its end before that of its change."""
+    stamps = []
     if "exited" in state.lines:
-        return clock.has_zone(state.lines["exited"][1].partition("=")[2])
-    found = _SINCE.search(state.lines["active"][1]) if "active" in state.lines else None
-    return found is not None and clock.has_zone(found["stamp"])
+        line, text = state.lines["exited"]
+        stamps.append((line, text.partition("=")[2]))
+    if "active" in state.lines and (since := _SINCE.search(state.lines["active"][1])) is not None:
+        stamps.append((state.lines["active"][0], since["stamp"]))
+    return stamps

@@ -2,45 +2,50 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
-from forensics.model import Capture, Cause, Diagnosis, End, EndKind, Facts, Life, Phase, TargetKind
-from forensics.reason import cite, tell
-from forensics.reason.advice import advise, direction_of
-from forensics.reason.changes import changes
+from forensics.model import Advice, Capture, Cause, Diagnosis, End, EndKind, Facts, Health, TargetKind
+from forensics.reason import cite, memory, pace, remedy, tell
+from forensics.reason.advice import advise, concrete
+from forensics.reason.changes import changes, undoable
 from forensics.reason.client import client_view
+from forensics.reason.clocks import on_host_clock
+from forensics.reason.earlier import before_stop
+from forensics.reason.follow import follows
+from forensics.reason.good import last_good
 from forensics.reason.headline import headline
 from forensics.reason.hypotheses import hypotheses
-from forensics.reason.known import known_facts
+from forensics.reason.known import KnownFacts, known_facts
+from forensics.reason.measured import measured
+from forensics.reason.novel import LookAgain, novel
+from forensics.reason.phases import phase_at
 from forensics.reason.place import Story, story_of
 from forensics.reason.verdict import Verdict, conditions, decide
 from forensics.ruleset.schema import RuleSet
 
-# the phase that a cause means by itself, for evidence in which no mark says one
-MEANT = {
-    Cause.EXEC_FAILURE: Phase.LAUNCH,
-    Cause.BAD_ARGUMENTS: Phase.LAUNCH,
-    Cause.BAD_ENVIRONMENT: Phase.LAUNCH,
-    Cause.GPU_OOM_RUNTIME: Phase.SERVING,
-    Cause.BENCH_OVERLOAD: Phase.SERVING,
-    Cause.MASK_CORRUPTION: Phase.SERVING,
-}
+MOST_NAMED = 8  # units that evidence speaks of, where it is silent of the one that was asked for
 
 
-def diagnose(facts: Facts, rules: RuleSet, capture: Capture) -> Diagnosis:
-    """One verdict with its evidence, for the unit that the capture picked."""
+def diagnose(facts: Facts, rules: RuleSet, capture: Capture, *, again: LookAgain | None = None) -> Diagnosis:
+    """One verdict with its evidence, for the unit that the capture picked. ``again`` reads lines of two lives once more, where those have to be compared."""
+    facts = on_host_clock(facts, capture)
     at = facts.at if facts.at is not None and not facts.since_boot else capture.at
-    story = story_of(facts, rules, capture.pick.unit, at=at, pick=capture.pick, host=capture.target.host, name=_name(capture))
+    story = story_of(facts, rules, capture.pick.unit, at=at, pick=capture.pick, host=_host(capture, facts), name=_name(capture))
     known = known_facts(story)
     signals = [*story.signals, *conditions(known)]
-    verdict = decide(story, signals)
+    verdict = _as_met(story, decide(story, signals))
     client = client_view(story)
-    direction = direction_of(story, verdict)
-    changed = changes(story)
+    direction = remedy.direction_of(story, verdict, known.memory)
+    known.settle(remedy.failed_by(story, verdict))
+    changed = changes(story, verdict)
+    said = novel(story, verdict.cause, again)
     life = story.issue
     dead = life.alive is not True and life.end.kind is not EndKind.NONE
+    cited = cite.cite(story, verdict, signals, said.new)
     starting_at = story.at - life.started_at if life.alive and story.at is not None and life.started_at is not None else None
-    return Diagnosis(
+    phase = phase_at(story, verdict)
+    found = Diagnosis(
         target=capture.target.name,
         host=capture.host or facts.about_host,
         unit=story.unit,
@@ -48,34 +53,78 @@ def diagnose(facts: Facts, rules: RuleSet, capture: Capture) -> Diagnosis:
         server_version=life.version,
         captured_at=at if capture.at is None else capture.at,
         took_s=capture.took_s,
-        headline=headline(story, known, verdict, client, direction, capture.pick),
+        headline=headline(story, known, verdict, client, direction, capture.pick, phase),
         health=tell.health(story, verdict),
         cause=verdict.cause,
         status=verdict.status if verdict.cause not in (Cause.HEALTHY, Cause.UNKNOWN) else None,
         direction=direction,
         also=_also(story, verdict),
-        phase=_phase(life, verdict),
+        phase=phase,
         progress=life.progress if not life.ready else None,
+        behind=life.behind if not life.ready else None,
         started_at=life.started_at,
+        active_at=life.active_at,
         active_for_s=starting_at,
         listening_at=life.listening_at,
         ready_at=life.ready_at,
-        ready_expected_at=_ready_expected_at(story),
+        ready_expected_at=pace.expected_at(story),
         died_at=life.ended_at if dead else None,
         died_after_s=life.lived_s if dead else None,
         end=life.end if dead else End(kind=EndKind.NONE) if life.alive else life.end,
         client=client,
-        evidence=cite.cite(story, verdict, signals),
+        evidence=cited,
+        follows=follows(story, verdict, signals, cited),
         hypotheses=hypotheses(story, known, signals, verdict),
-        advice=advise(story, known, verdict, direction, changed),
+        advice=advise(story, known, verdict, direction, undoable(changed)),
+        memory=memory.view(story, known.memory, verdict.cause),
+        trees=measured(known, verdict.cause),
         changed=changed,
+        good=last_good(story),
+        novel=said.new,
+        absent=said.absent,
         phases=life.phases,
         lives=story.lives[-20:],
         timeline=cite.timeline(story, verdict),
         warnings=tell.warnings(story, known, capture.pick, verdict),
         coverage=cite.coverage(facts),
-        candidates=capture.pick.candidates if capture.pick.unit is None or capture.pick.how == "several" else (),
+        candidates=capture.pick.candidates if capture.pick.unit is None or capture.pick.how in ("several", "elsewhere") else (),
     )
+    return _of_nobody(found, known) if capture.pick.how == "elsewhere" else found
+
+
+def _as_met(story: Story, verdict: Verdict) -> Verdict:
+    """The verdict on what the client met, where it failed before the stop was asked: then the stop is told beside it."""
+    before = before_stop(story) if verdict.cause is Cause.OPERATOR_STOP else None
+    if before is None:
+        return verdict
+    met = decide(before, [*before.signals, *conditions(known_facts(before))])
+    return verdict if met.cause in (Cause.HEALTHY, Cause.EVIDENCE_MISSING) else met
+
+
+def _of_nobody(found: Diagnosis, known: KnownFacts) -> Diagnosis:
+    """The answer about a unit that the evidence is silent of, without what it holds of others: no life, no end and no server in it is of that unit."""
+    blank = Diagnosis(target=found.target, headline=found.headline, health=Health.UNKNOWN, cause=found.cause, status=found.status)
+    command = concrete("ddforensics diagnose HOST --unit UNIT", known)
+    return replace(
+        blank,
+        host=found.host,
+        unit=found.unit,
+        captured_at=found.captured_at,
+        took_s=found.took_s,
+        client=replace(found.client, early_s=None, wasted_s=None) if found.client is not None else None,
+        evidence=tuple(e for e in found.evidence if any(name in e.text for name in found.candidates)),
+        advice=(Advice(text=f"ask its host for {found.unit}; without --unit this evidence is told as what it is about", command=command),),
+        warnings=found.warnings,
+        coverage=found.coverage,
+        hypotheses=tuple(h for h in found.hypotheses if h.cause is found.cause),
+        candidates=found.candidates[:MOST_NAMED],
+    )
+
+
+def _host(capture: Capture, facts: Facts) -> str | None:
+    """What a command calls the machine: as it was asked for, or as saved evidence names it; ``localhost`` there may be any machine, and its own is not the reader's."""
+    named = capture.target.host or capture.host or facts.about_host
+    return named if named and not named.startswith("localhost") else None
 
 
 def _name(capture: Capture) -> str | None:
@@ -97,26 +146,6 @@ def _also(story: Story, verdict: Verdict) -> tuple[Cause, ...]:
     if end.kind is EndKind.STOPPED:
         found = [Cause.OPERATOR_STOP] if verdict.cause is not Cause.HOST_REBOOT else []
     return tuple(c for c in found if c is not verdict.cause)
-
-
-def _phase(life: Life, verdict: Verdict) -> Phase | None:
-    if verdict.cause is Cause.OPERATOR_STOP:
-        return Phase.STOPPING
-    signal = verdict.signals[0] if verdict.signals else None
-    phase = signal.phase if signal is not None and verdict.by in ("root", "mechanism") else None
-    phase = phase or life.phase or MEANT.get(verdict.cause)
-    if phase in (Phase.READY, Phase.STOPPING) and MEANT.get(verdict.cause) is Phase.SERVING:
-        return Phase.SERVING  # the request that broke it is what it served, also where the server was stopped later
-    return phase
-
-
-def _ready_expected_at(story: Story) -> float | None:
-    """When a start-up like the last good one would be ready; None where no earlier life became ready."""
-    life = story.issue
-    if life.ready or life.started_at is None or not life.alive:
-        return None
-    took = [x.ready_at - x.started_at for x in story.lives if x.ready_at is not None and x.started_at is not None and x.index != life.index]
-    return life.started_at + took[-1] if took else None
 
 
 __all__ = ["Story", "Verdict", "diagnose"]

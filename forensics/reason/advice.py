@@ -7,80 +7,98 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from forensics import clock
-from forensics.model import Advice, Cause, Change, Direction, EndBy, Phase
-from forensics.reason import beside
-from forensics.reason.changes import flag
+from forensics import clock, lazily
+from forensics.model import Advice, Cause, Change, Direction, EndBy, Signal
+from forensics.reason import beside, mistyped, remedy, rollback
+from forensics.reason.cite import last_words
+from forensics.reason.earlier import met_stopped
 from forensics.reason.known import KnownFacts
 from forensics.reason.manager import SYSTEMD, fitting, kind_of, name_of, operand
-from forensics.reason.place import Story
+from forensics.reason.place import Story, failed
 from forensics.reason.verdict import Verdict
-from forensics.ruleset.schema import AdviceRule
+from forensics.ruleset import flags
+from forensics.ruleset.quantities import spoken
+from forensics.ruleset.schema import AdviceRule, Profile, Rule
 
-# nothing that a file of the unit could have brought about
-OF_THE_HOST = (Cause.HOST_REBOOT, Cause.OPERATOR_STOP, Cause.PORT_IN_USE, Cause.DISK_FULL, Cause.GPU_HARDWARE)
 BARE = "run the command"
+THE_SHARE = "memory.flag"  # in a rule for any server: whatever flag its profile names for the memory share
 _WORDS = r"\b(?:UNIT|HOST|PORT|PID|MODEL)\b"
+_FLAG = lazily.pattern(r"(?<![\w{-])--[a-z][a-z0-9-]+(?![\w-])")
+MOST_FILLED = 240  # characters of a capture in a sentence
 _SINCE = r"--since[= ](?:\"-1h\"|'-1h'|-1h)"
-
-
-def direction_of(story: Story, verdict: Verdict) -> Direction | None:
-    """Which way the memory fraction has to go; ``rebalance`` where neighbouring attempts failed in opposite ways."""
-    if verdict.cause is not Cause.GPU_OOM_INIT:
-        return None
-    ways: dict[int, str] = {}
-    for signal in story.signals:
-        rule = story.rules.rule(signal.rule)
-        if signal.cause is Cause.GPU_OOM_INIT and rule is not None and rule.direction and signal.life is not None:
-            ways.setdefault(signal.life, rule.direction)
-    index = story.issue.index
-    near = {ways[i] for i in (index - 1, index, index + 1) if i in ways}
-    if {"raise", "lower"} <= near:
-        return Direction.REBALANCE
-    own = verdict.rule.direction if verdict.rule else None
-    own = own or next((r.direction for s in verdict.signals if (r := story.rules.rule(s.rule)) is not None and r.direction), None)
-    if (
-        own == str(Direction.LOWER)
-        and verdict.signals[0].phase is Phase.DRAFT_WORKER
-        and not any(s.phase is Phase.KV_POOL for s in story.issue.phases)
-    ):
-        return None  # the draft model is loaded before the pool here: a smaller pool would free nothing yet
-    return Direction(own) if own else None
 
 
 def advise(story: Story, known: KnownFacts, verdict: Verdict, direction: Direction | None, changed: Sequence[Change]) -> tuple[Advice, ...]:
     """What to do, the most direct first."""
-    found: list[Advice] = []
-    memory = known.memory
-    if direction is not None and memory.flag is not None:
-        found.extend(_fraction(known, direction))
-    captures = {k: v for s in verdict.signals for k, v in s.captures.items()}
+    # of the rule that the verdict rests on; its first line says it, as the headline does
+    captures = {k: v for s in reversed(verdict.signals) if verdict.rule is not None and s.rule == verdict.rule.id for k, v in told(story, s).items()}
     sender = _sender(story, verdict)
     beheld = [replace(a, command=fitting(a.command, story.state)) for a in beside.advice(story, verdict)]
-    named = verdict.cause in (Cause.PORT_IN_USE, Cause.SIGNAL_DEATH) and bool(beheld)  # more exact than what a rule for all can say
-    found = [*beheld, *found]
+    # more exact than what a rule for all can say
+    named = verdict.cause in (Cause.PORT_IN_USE, Cause.SIGNAL_DEATH, Cause.STARTUP_RACE) and bool(beheld)
+    found = [*mistyped.advice(story, verdict.signals), *beheld, *remedy.advice(story, verdict, known.memory, direction, told=bool(beheld))]
+    said = {advice.flag for advice in found if advice.flag}
     if sender is not None and not (named and "coredumpctl" in (sender.command or "")):
         found.append(sender)
     for rule in verdict.rule.advise if verdict.rule and sender is None and not named else ():
-        if direction is not None and rule.flag is not None and rule.flag == memory.flag:
+        asked = known.memory.flag if rule.flag == THE_SHARE else rule.flag
+        own = spell(asked, verdict.rule, story)
+        if asked in said or (own is not None and own.flag in said):
             continue  # said above, with the number
-        made = _advice(rule, captures, known)
+        if (
+            asked is not None
+            and asked == known.memory.flag
+            and rule.direction == str(Direction.RAISE)
+            and (known.memory.window.fraction or 0.0) >= 1.0
+        ):
+            continue  # there is no more than all of it
+        made = _advice(replace(rule, flag=None) if rule.flag == THE_SHARE else rule, verdict.rule, captures, known)
         if made is None:
             continue
         if made.text == BARE and found and found[-1].command is None:
             found[-1] = replace(found[-1], command=made.command)  # a step and its command are one
         else:
             found.append(made)
-    since_good = [c for c in changed if c.since == "the last good life" and not (c.what.startswith("/") and verdict.cause in OF_THE_HOST)]
-    if verdict.by in ("root", "mechanism") and since_good:
-        what = ", ".join(c.what if c.what.startswith("/") else f"{c.what} {c.before or 'unset'} → {c.after or 'unset'}" for c in since_good[:3])
-        found.append(Advice(text=f"or roll back what changed since the last good life: {what}"))
+    back = rollback.advice(story, verdict, changed)
+    if back is not None:
+        found.append(back)
     if verdict.cause is Cause.STARTUP_RACE and not any(a.command for a in found):
         command = fitting(concrete("ddforensics wait HOST --unit UNIT", known), story.state)
         found.append(Advice(text="start the client only when the server says it is ready", command=command))
+    if verdict.cause is Cause.UNKNOWN and failed(story.issue) and (end := last_words(story)) is not None:
+        command = fitting(f"journalctl -u {operand(story.unit)} --since=-1h -n 200", story.state) if story.unit else None
+        text = f"no rule knows this failure: read what stands before {end.source}:{end.line}, and look for those words among the reports to the program's makers"
+        found.append(Advice(text=text, command=concrete(command, known) if command else None))
+    if verdict.cause is Cause.OPERATOR_STOP and story.issue is story.lives[-1] and _was_refused(story) and met_stopped(story) is not False:
+        command = fitting(f"systemctl start {shlex.quote(story.unit)}", story.state) if story.unit else None
+        why = "the client was refused because it does not run" if _met_down(story, verdict) else "if the client was refused after the stop"
+        found.append(Advice(text=f"{why}: start it, wait until it is ready, then start the client", command=command))
     if verdict.cause is Cause.MISTYPED_UNIT and story.unit:
         found.append(Advice(text=f"ask for {story.unit}", command=f"journalctl -u {shlex.quote(story.unit)}"))
-    return tuple(found)
+    return tuple(_finished(a, story, first=a is next((x for x in found if x.flag), None)) for a in found)
+
+
+def _was_refused(story: Story) -> bool:
+    """Whether a client was refused by a service that does not run now."""
+    return story.issue.alive is not True and any(b.errors.get("refused") for b in story.facts.benches)
+
+
+def _met_down(story: Story, verdict: Verdict) -> bool:
+    """Whether it is known that the client asked when it did not run: after the stop, or of a unit that nothing knows a start of."""
+    return bool(met_stopped(story)) or (verdict.by == "health" and story.issue.alive is False and story.issue.started_at is None)
+
+
+def _finished(advice: Advice, story: Story, *, first: bool) -> Advice:
+    """With what a change of that flag costs, and the first change of a flag with the command that opens the place of it."""
+    costs = advice.costs or flags.cost_of(story.profile, advice.flag, str(advice.direction) if advice.direction else None)
+    command = advice.command or (rollback.place_to_edit(story) if first and story.unit else None)
+    return replace(advice, costs=costs, command=command)
+
+
+def told(story: Story, signal: Signal) -> dict[str, str]:
+    """The captures of a signal as a text may hold them: figures with their unit, and without what could not be read by its type."""
+    rule = story.rules.rule(signal.rule)
+    return spoken(rule.captures, signal.captures) if rule is not None and rule.captures else dict(signal.captures)
 
 
 def _sender(story: Story, verdict: Verdict) -> Advice | None:
@@ -101,52 +119,102 @@ def _sender(story: Story, verdict: Verdict) -> Advice | None:
     return None
 
 
-def _fraction(known: KnownFacts, direction: Direction) -> list[Advice]:
-    memory = known.memory
-    low, high = memory.fraction_min, memory.fraction_max
-    if direction is Direction.REBALANCE or memory.fits is False:
-        bounds = (
-            f" (at least {low:.3f} for the weights, at most {high:.3f} for what comes after the pool)" if low is not None and high is not None else ""
-        )
-        text = f"no single value of {memory.flag} fits{bounds}: make the model smaller on each GPU (more tensor parallelism, quantization, a smaller draft model) or what follows the pool (fewer or smaller CUDA graphs, shorter chunks)"
-        return [Advice(text=text, flag=memory.flag, direction=Direction.REBALANCE, from_=memory.fraction)]
-    to = memory.suggest(direction)
-    if direction is Direction.RAISE:
-        why = f": the weights alone need {low:.3f} of the free memory" if low is not None else ""
-        text = f"raise {memory.flag} to at least {to}{why}" if to is not None else f"raise {memory.flag}{why}"
-        if to is None and low is not None:
-            text = f"{memory.flag} would have to be above {low:.3f}, which leaves no room for anything else: use more GPUs or a smaller (quantized) model"
-    else:
-        why = f": above {high:.3f} there is no room for what comes after it" if high is not None else ""
-        text = f"lower {memory.flag} to at most {to}{why}" if to is not None else f"lower {memory.flag}{why}"
-    return [Advice(text=text, flag=memory.flag, direction=direction, from_=memory.fraction, to=to)]
-
-
-def _advice(rule: AdviceRule, captures: dict[str, str], known: KnownFacts) -> Advice | None:
+def _advice(rule: AdviceRule, of: Rule | None, captures: dict[str, str], known: KnownFacts) -> Advice | None:
     to: str | float | None = rule.to
     if isinstance(to, str) and re.fullmatch(r"[a-z]+\.[a-z_.]+", to):
         value = known.value(to)
         to = value if isinstance(value, (str, float, int)) else None
+    elif isinstance(to, str):
+        to = filled(to, captures, known)
     direction = Direction(rule.direction) if rule.direction in {str(d) for d in Direction} else None
-    text = filled(rule.text, captures, known)
+    spelling = spell(rule.flag, of, known.story) if rule.flag is not None else None
+    fitted = fit(rule.text, of, known.story) if rule.text is not None else None
+    text = filled(fitted, captures, known)
     command = command_of(rule.command, captures, known)
     blank = command is None and rule.command is not None and kind_of(known.story.state) == SYSTEMD
     if (text is None and rule.text is not None) or blank:
         return None  # half a step with a blank in it helps nobody
     if text is None:
         verb = {Direction.RAISE: "raise", Direction.LOWER: "lower"}.get(direction, "change") if direction else "change"
-        if rule.flag is None and command is None:
+        if spelling is None and command is None:
             return None
-        text = f"{verb} {rule.flag}" + (f" to {to}" if to is not None else "") if rule.flag else BARE
-    current = known.story.issue.arguments.get((rule.flag or "").lstrip("-").replace("-", "_")) if rule.flag else None
+        text = f"{verb} {_on_any(rule.flag, of, known.story) or spelling}" + (f" to {to}" if to is not None else "") if spelling is not None else BARE
     return Advice(
         text=text,
-        flag=flag(rule.flag.lstrip("-").replace("-", "_"), None) if rule.flag else None,
-        direction=direction,
-        from_=current,
-        to=to,
+        costs=filled(rule.costs, captures, known),
+        flag=spelling.flag if spelling is not None else None,
+        direction=direction if spelling is not None else None,
+        from_=current(rule.flag, known.story) if spelling is not None else None,
+        to=to if spelling is not None else None,
         command=command,
     )
+
+
+def spell(flag: str | None, rule: Rule | None, story: Story) -> flags.Spelling | None:
+    """A flag as the version at hand writes it; None where that version has none, or the server is one that nobody says has it."""
+    if flag is None:
+        return None
+    profile = _profile(rule, story)
+    name = flag.partition("=")[0].split()[0]
+    if profile is None:
+        return flags.Spelling(flag=flag)
+    if profile.flags is None:
+        foreign = any(name in flags.all_flags(p) for p in story.rules.profiles)
+        return None if foreign and not _is_of(rule, profile) and name not in flags.spellings(profile, name)[1:] else flags.Spelling(flag=flag)
+    found = flags.called_here(profile, name, story.issue.version)
+    return replace(found, flag=found.flag + flag[len(name) :]) if found is not None else None
+
+
+def _on_any(flag: str | None, rule: Rule | None, story: Story) -> str | None:
+    """``--a (Acme) or --b (Other)`` where nobody knows which server it is; None where that is known, or no list of flags has it."""
+    if flag is None or _profile(rule, story) is not None:
+        return None
+    named = [
+        (found.flag, p.title or p.name)
+        for p in story.rules.profiles
+        if p.flags is not None and (found := flags.called_here(p, flag, None)) is not None
+    ]
+    alike = {name: [title for other, title in named if other == name] for name, _ in named}
+    told = [f"{name} ({', '.join(titles)})" for name, titles in alike.items()]
+    return f"{', '.join(told[:-1])} or {told[-1]}" if len(told) > 1 else told[0] if told else None
+
+
+def fit(text: str, rule: Rule | None, story: Story) -> str | None:
+    """A rule's sentence with its flags as the version at hand writes them. One that this version, or this server, does not have is left out of a list.
+
+    None where the sentence is nothing without it.
+    """
+    known = {
+        name for name in _FLAG.findall(text) if any(name in flags.all_flags(p) for p in story.rules.profiles)
+    }  # others are of some other program
+    spellings: dict[str, flags.Spelling | str | None] = {name: spell(name, rule, story) for name in known}
+    if (named := {name: told for name in known if (told := _on_any(name, rule, story)) is not None and " or " in told}) and "{" not in text:
+        spellings |= named  # it is called differently, and nobody knows by whom
+    for name in sorted(name for name, found in spellings.items() if found is None):
+        text, out = re.subn(rf" \({name}\)|{name}, |, {name}(?=[,) ]|$)", "", text, count=1)
+        if not out:
+            return None
+    return _FLAG.sub(lambda match: str(spellings.get(match[0], match[0])), text)
+
+
+def _profile(rule: Rule | None, story: Story) -> Profile | None:
+    """The server at hand; where that is not known, the one that the rule is of."""
+    if story.profile is not None or rule is None:
+        return story.profile
+    return next((p for p in story.rules.profiles if _is_of(rule, p)), None)
+
+
+def _is_of(rule: Rule | None, profile: Profile) -> bool:
+    return rule is not None and (rule.server == (profile.name,) or (not rule.server and rule.id.split(".")[0] == profile.name))
+
+
+def current(flag: str | None, story: Story) -> str | None:
+    """What a flag is set to in the life at issue, under any of its names."""
+    if flag is None:
+        return None
+    name = flag.partition("=")[0].split()[0]
+    names = flags.spellings(story.profile, name) if story.profile is not None else [name]
+    return next((value for n in names if (value := story.issue.arguments.get(n.lstrip("-").replace("-", "_"))) not in (None, "None", "")), None)
 
 
 def command_of(text: str | None, captures: Mapping[str, str], known: KnownFacts) -> str | None:
@@ -157,27 +225,55 @@ def command_of(text: str | None, captures: Mapping[str, str], known: KnownFacts)
 def filled(text: str | None, captures: Mapping[str, str], known: KnownFacts, *, quote: Callable[[str], str] = str) -> str | None:
     """Fill ``{capture}``, ``{known.fact}`` and the names that ``concrete`` knows; a text whose blanks cannot be filled is not shown.
 
-    In one pass: what was put in is never looked at again, or a log could name a blank and break out of its quotes.
+    In one pass: what was put in is never looked at again, or a log could name a blank and break out of its quotes. Where the blank of a command stands within
+    quotes already, those of ``quote`` would end them: there only a word is put in that a shell takes as it stands.
     """
     if text is None:
         return None
     missing = False
+    within = _within_quotes(text) if quote is not str else frozenset()
 
     def put(match: re.Match[str]) -> str:
         nonlocal missing
         name = match.group("blank")
+        inside = match.start() in within
         if name is None:
-            return concrete(match[0], known)
+            made = concrete(match[0], known)
+            return made if not inside or _plain(made) else match[0]
         value = (
             captures.get(name) if name in captures else (known.story.unit if name.lower() == "unit" else known.value(name) if "." in name else None)
         )
         if value is None or (quote is not str and str(value).startswith("-")):  # no quoting keeps a program from taking it for an option
             missing = True
             return ""
-        return quote(f"{value:g}" if isinstance(value, float) else str(value))
+        word = f"{value:g}" if isinstance(value, float) else str(value)
+        if quote is str and len(word) > MOST_FILLED:
+            word = f"{word[:MOST_FILLED].rstrip()}…"
+        if inside and _plain(word) is None:
+            missing = True
+            return ""
+        return quote(word)
 
     text = re.sub(rf"\{{(?P<blank>[A-Za-z_][\w.]*)\}}|{_WORDS}|{_SINCE}", put, text)
     return None if missing else text
+
+
+def _within_quotes(command: str) -> frozenset[int]:
+    """The places of a command that stand within quotes of its own, as a shell sees them."""
+    places: set[int] = set()
+    opened, escaped = "", False
+    for at, char in enumerate(command):
+        if opened:
+            places.add(at)
+        if escaped:
+            escaped = False
+        elif char == "\\" and opened != "'":
+            escaped = True
+        elif char == opened:
+            opened = ""
+        elif not opened and char in "'\"":
+            opened = char
+    return frozenset(places)
 
 
 def concrete(text: str, known: KnownFacts) -> str:
@@ -192,10 +288,33 @@ def concrete(text: str, known: KnownFacts) -> str:
         "MODEL": _plain(arguments.get("model_path") or arguments.get("model")),
     }
     text = re.sub(_WORDS, lambda m: str(names[m[0]] or m[0]), text)
-    if story.issue.started_at is None:
-        return text
-    since = clock.iso(story.issue.started_at).replace("T", " ").removesuffix("Z")
-    return re.sub(_SINCE, f"--since '{since} UTC'", text)
+    start = since_start(story)
+    return re.sub(_SINCE, start, text) if start else text
+
+
+def since_start(story: Story) -> str:
+    """``--since '2026-05-09 10:15:18 UTC'``, as journalctl takes the start of the life at issue; "" where that is not known."""
+    at = story.issue.started_at
+    return "" if at is None else since(story, at)
+
+
+def since(story: Story, at: float) -> str:
+    """``--since`` a moment of the life at issue, as journalctl takes it on that host.
+
+    Without UTC where the evidence has it by the host's own clock, in a zone that is not known: journalctl reads it in that zone.
+    """
+    return f"--since '{clock.iso(at).replace('T', ' ').removesuffix('Z')}{'' if _by_local_clock(story) else ' UTC'}'"
+
+
+def _by_local_clock(story: Story) -> bool:
+    """Whether the start of the life at issue was read off the host's own clock: by the sources that have it, or its end, else by all that tell of units."""
+    life, facts = story.issue, story.facts
+    told = [(seen.record.source, seen.record.at) for seen in facts.seen]
+    told += [(state.source, at) for state in facts.units.values() for at in (state.started_at, state.since, state.exited_at)]
+    for moment in (life.started_at, life.ended_at):
+        if moment is not None and (sources := {source for source, at in told if at == moment}):
+            return sources <= facts.local
+    return bool(facts.local) and {source for source, at in told if at is not None} <= facts.local
 
 
 def _plain(word: str | None) -> str | None:

@@ -5,21 +5,19 @@ These explain, support or rule out; none of them is a cause by itself, and an ab
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
-from forensics.model import BootEnd, Cause, Coredump, Coverage, EndKind, Evidence, FileSystem, GpuProcess, Listener, PartKind, Process
+from forensics import lazily
+from forensics.model import BootEnd, Cause, Coredump, Coverage, EndKind, Evidence, FileSystem, GpuProcess, Listener, PartKind, Phase, Process
 from forensics.reason.place import Story
 
-_PORTS = re.compile(r"(?:\bport[ =:]{1,3}|', |[\w\]]:)(?P<port>[1-9]\d{1,4})\b")
-_PATH = re.compile(r"(?<![\w:/])/[\w.@+-]{1,100}(?:/[\w.@+-]{1,100}){0,20}")
+_PORTS = lazily.pattern(r"(?:\bport[ =:]{1,3}|', |[\w\]]:)(?P<port>[1-9]\d{1,4})\b")
+_PATH = lazily.pattern(r"(?<![\w:/])/[\w.@+-]{1,100}(?:/[\w.@+-]{1,100}){0,20}")
 NEAR_END_S = 30.0  # a core is written, then noted, and only then does systemd say that the process is gone
-OVERLAP_S = 5.0
 GOING_DOWN_S = 120.0  # systemd stops a unit within the 90 s it has for that, and the rest of the machine after it
 HELD_GIB = 0.5  # less than a context of its own takes
 FULL_GIB, FULL_SHARE, SMALL_GIB = 0.05, 0.005, 0.002
-LOOKED = (Coverage.READ, Coverage.GIVEN)
 
 
 def cited(source: str, line: int, text: str) -> Evidence:
@@ -54,8 +52,7 @@ def is_leftover(story: Story, process: Process) -> bool:
 # --------------------------------------------------------------------------- the port
 
 
-@dataclass(frozen=True, kw_only=True)
-class Holder:
+class Holder(NamedTuple):
     """Who listens on the port that the life wanted. ``pid`` None: this account may not see whose it is."""
 
     port: int
@@ -84,7 +81,7 @@ def wanted_port(story: Story) -> int | None:
             return int(found)
         told = story.issue.arguments.get("port", "")
         # an address without a port in a start-up's beginning is one of those that the ranks use among themselves
-        if str(signal.phase) == "bind" and told.isdigit():
+        if signal.phase is Phase.BIND and told.isdigit():
             return int(told)
     return None
 
@@ -119,8 +116,7 @@ def port_is_free(story: Story) -> bool | None:
 # --------------------------------------------------------------------------- GPUs
 
 
-@dataclass(frozen=True, kw_only=True)
-class Squatter:
+class Squatter(NamedTuple):
     """A process that holds GPU memory and is not of the life at issue; ``leftover``: nobody watches over it, or its own unit has forgotten it."""
 
     on: GpuProcess

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 import shlex
 
-from forensics import clock
+from forensics import clock, lazily
 from forensics.model import Advice, Cause, Change, Coverage, EndKind, Evidence, Process, Warn
-from forensics.reason import around
+from forensics.reason import arguments, around, door, hostmemory
 from forensics.reason.manager import SYSTEMD, kind_of, operand
-from forensics.reason.place import Story, flag_arguments
+from forensics.reason.place import Story
 from forensics.reason.verdict import Verdict
 
 CLOCK_OFF_S = 5.0
@@ -21,9 +21,9 @@ NOT_OF_A_CARD = (
     Cause.WRONG_ENDPOINT, Cause.HOST_REBOOT,
 )  # fmt: skip
 # where a server's own things lie; any other disk counts only where its command line names it
-_OWN_MOUNTS = re.compile(r"/|/(?:var|tmp|home|root|opt|usr|srv|etc)(?:/[\w.-]+){0,2}|/dev/shm")
+_OWN_MOUNTS = lazily.pattern(r"/|/(?:var|tmp|home|root|opt|usr|srv|etc)(?:/[\w.-]+){0,2}|/dev/shm")
 # what a server of models stands on; anything else counts for a day only
-_BASE = re.compile(
+_BASE = lazily.pattern(
     r"(?:lib)?(?:nvidia|cuda|cudnn|nccl|cublas|rocm|hip|amdgpu)|linux-(?:image|modules)|kernel(?:-core|-modules)?$|libc6$|glibc|python3(?:\.\d+)?(?:-minimal)?$|systemd$|docker|containerd|podman"
 )
 
@@ -70,12 +70,19 @@ def _clock(story: Story) -> list[Warn]:
         return [
             Warn(
                 kind="clock-offset",
-                text=f"the host's clock is {clock.span(abs(off))} {way} this machine's{loose}: its times and a client's differ by that",
+                text=f"the host's clock is {clock.span(abs(off))} {way} this machine's{loose}{_moved(story)}",
             )
         ]
-    if loose and story.facts.benches:
+    if loose and story.facts.benches and not story.facts.clocks:
         return [Warn(kind="clock-offset", text="the host's clock is not synchronised: its times and a client's need not agree")]
     return []
+
+
+def _moved(story: Story) -> str:
+    """What that means for a client's times."""
+    if not story.facts.benches or story.facts.clocks:
+        return "; the client's times are moved to it" if story.facts.clocks else ": its times and a client's differ by that"
+    return ": its times and a client's differ by that, where the client was run here"
 
 
 def _together(story: Story) -> list[Warn]:
@@ -127,9 +134,9 @@ def _cards(story: Story, verdict: Verdict) -> list[Warn]:
 # --------------------------------------------------------------------------- changes
 
 
-def changes(story: Story, good_started_at: float | None) -> list[Change]:
-    """What was changed on the host before the life at issue: the unit's files, packages; and what its file says by now."""
-    return [*_flags_on_disk(story), *_files(story, good_started_at), *_packages(story, good_started_at)]
+def changes(story: Story, before_at: float | None, since: str) -> list[Change]:
+    """What was changed on the host before the life at issue: packages, the unit's files; and what its file says by now. ``before_at``: when the other life began."""
+    return [*_flags_on_disk(story), *_packages(story, before_at, since), *_files(story, before_at, since)]
 
 
 def _flags_on_disk(story: Story) -> list[Change]:
@@ -137,37 +144,42 @@ def _flags_on_disk(story: Story) -> list[Change]:
     state = story.state
     if state is None or not state.need_reload or not state.argv or not state.file_argv:
         return []
-    loaded, filed = flag_arguments(state.argv), flag_arguments(state.file_argv)
-    names = [n for n in dict.fromkeys([*loaded, *filed]) if loaded.get(n) != filed.get(n) and not re.search(r"[%$]", filed.get(n, ""))]
+    loaded, filed = arguments.of_command(state.argv, story.profile), arguments.of_command(state.file_argv, story.profile)
     return [
-        Change(what="--" + n.replace("_", "-"), before=loaded.get(n), after=filed.get(n), since="it was loaded (on disk, not in force)")
-        for n in names[:8]
+        Change(what=d.flag or "command", before=d.before, after=d.after, since="it was loaded (on disk, not in force)")
+        for d in arguments.differences(loaded, filed)[:8]
+        if not re.search(r"[%$]", d.after or "")  # what systemd puts in there is not known here
     ]
 
 
-def _files(story: Story, good_started_at: float | None) -> list[Change]:
+def _files(story: Story, before_at: float | None, since: str) -> list[Change]:
     life = story.issue
-    if good_started_at is None or life.started_at is None:
+    if before_at is None or life.started_at is None:
         return []
     return [
-        Change(what=f.path, before="as it was", after=f"written {clock.iso(f.changed_at)}, {clock.span(life.started_at - f.changed_at)} before this life", since="the last good life")
+        Change(
+            what=f.path,
+            before="as it was",
+            after=f"{'drop-in, ' if f.role == 'drop-in' else ''}written {clock.iso(f.changed_at)}, {clock.span(life.started_at - f.changed_at)} before this life",
+            since=since,
+        )
         for f in story.facts.host.unit_files
-        if good_started_at + 1 < f.changed_at <= life.started_at
-    ]  # fmt: skip
+        if before_at + 1 < f.changed_at <= life.started_at
+    ]
 
 
-def _packages(story: Story, good_started_at: float | None) -> list[Change]:
+def _packages(story: Story, before_at: float | None, since: str) -> list[Change]:
     began = story.issue.started_at
     if began is None or _went_well(story):
         return []
     near = [
         p
         for p in story.facts.host.packages
-        if 0 <= began - p.at <= (WEEK_S if _BASE.match(p.name) else DAY_S) and (good_started_at is None or p.at > good_started_at)
+        if 0 <= began - p.at <= (WEEK_S if _BASE.match(p.name) else DAY_S) and (before_at is None or p.at > before_at)
     ]
     near.sort(key=lambda p: (_BASE.match(p.name) is None, -p.at))
     return [
-        Change(what=f"package {p.name}", before=p.before or None, after=f"{p.after or 'removed'}, {clock.span(began - p.at)} before this life", since="the week before this life")
+        Change(what=f"package {p.name}", before=p.before or None, after=f"{p.after or 'removed'}, {clock.span(began - p.at)} before this life", since="the week before this life" if before_at is None else since)
         for p in near[:MOST_PACKAGES]
     ]  # fmt: skip
 
@@ -184,6 +196,7 @@ def advice(story: Story, verdict: Verdict) -> list[Advice]:
     """What to do about what the host shows; the first of it replaces a rule's general word where it names a process."""
     made = {
         Cause.PORT_IN_USE: _port,
+        Cause.STARTUP_RACE: _intruder,
         Cause.GPU_OOM_INIT: _gpu,
         Cause.GPU_OOM_RUNTIME: _gpu,
         Cause.DISK_FULL: _disk,
@@ -249,6 +262,17 @@ def _port(story: Story, _verdict: Verdict) -> list[Advice]:
     return [Advice(text=text, command=_rid(story, process))]
 
 
+def _intruder(story: Story, _verdict: Verdict) -> list[Advice]:
+    """Of a start-up that will find its port taken: waiting is no use."""
+    held = door.intruder(story)
+    if held is None:
+        return []
+    text = f"port {held.listener.port} is held by {held.who}: end that or give one of the two another port, before this start gets there and fails"
+    pid = held.listener.pid
+    command = f"ps -o pid,user,lstart,cgroup,args -p {pid}" if pid is not None else f"sudo ss -ltnp 'sport = :{held.listener.port}'"
+    return [Advice(text=text, command=_rid(story, held.process) if held.process is not None and held.process.text else command)]
+
+
 def _gpu(story: Story, _verdict: Verdict) -> list[Advice]:
     found = around.squatters(story)
     if not found:
@@ -288,8 +312,10 @@ def _memory(story: Story, verdict: Verdict) -> list[Advice]:
     if limit is not None and not of_the_machine and (peak is None or peak >= 0.9 * limit):
         met = f", and its peak was {_gib(peak)}: raise it" if peak is not None else ": where it was that one that it met, raise it"
         setting = " (MemoryMax=)" if kind_of(story.state) == SYSTEMD else ""
+        spare = hostmemory.spare(story)
         command = f"systemctl edit {operand(story.unit)}"
-        return [Advice(text=f"the unit's own limit is {_gib(limit)}{setting}{met}, or let it use less", command=command)]
+        text = f"the unit's own limit is {_gib(limit)}{setting}{met}{f' ({spare})' if spare else ''}, or let it use less"
+        return [Advice(text=text, command=command)]
     total, left = figures.get("mem_total_gib"), figures.get("mem_available_gib")
     if (limit is None or of_the_machine) and total and left is not None and story.state is not None:
         swap = "" if figures.get("swap_total_gib") else ", no swap"
@@ -323,6 +349,9 @@ def lines(story: Story, verdict: Verdict) -> list[Evidence]:
     if verdict.cause is Cause.PORT_IN_USE:
         holder = around.port_holder(story)
         return list(holder.lines) if holder else []
+    if verdict.cause is Cause.STARTUP_RACE:
+        held = door.intruder(story)
+        return list(held.lines) if held else []
     if verdict.cause in (Cause.GPU_OOM_INIT, Cause.GPU_OOM_RUNTIME):
         return [line for s in around.squatters(story)[:2] for line in s.lines]
     if verdict.cause is Cause.DISK_FULL:

@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
-import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
-from forensics.model import Cause, Coverage, EndKind, Evidence, Facts, MarkKind, Moment, Origin, Record, Role, Signal
+from forensics import lazily
+from forensics.model import BenchRun, Cause, Coverage, EndKind, Evidence, Facts, MarkKind, Moment, Origin, Record, Role, Signal, Template
 from forensics.reason import beside
-from forensics.reason.place import Story, error_times, evidence
+from forensics.reason.place import Story, error_times
+from forensics.reason.signals import evidence
 from forensics.reason.startup import FRAME
 from forensics.reason.verdict import Verdict
 
 MOST = 12
-EXCEPTION = re.compile(r"(?:[A-Za-z_][\w.]{0,80}\.)?[A-Z]\w{0,60}(?:Error|Exception|Interrupt|Timeout|Expired|Refused)\b|(?i:fatal|panic|error)\b")
-WORDY = re.compile(r"[^\W\d_]{3}")
-# the frame around a message: source lines, carets, rules, usage blocks
-FRAMING = re.compile(r"\s{4,}|\s*(?:raise |File \"|Traceback \(|\[-{1,2}\w|usage: |[\^~=*-]{4,})|\S+\.py:\d+: \w*Warning:")
+RARE = 16  # lines of a wording: each of many ranks says a thing once or twice
+EXCEPTION = lazily.pattern(
+    r"(?:[A-Za-z_][\w.]{0,80}\.)?[A-Z]\w{0,60}(?:Error|Exception|Interrupt|Timeout|Expired|Refused)\b|(?i:fatal|panic|error)\b"
+)
+NUMBERS = lazily.pattern(r"\d+")
+WORDY = lazily.pattern(r"[^\W\d_]{3}")
+# the frame around a message: source lines, carets, rules, usage blocks, the stack of a traceback
+FRAMING = lazily.pattern(
+    r"\s{4,}|\s*(?:raise |File \"|Traceback \(|During handling of|(?:Current t|T)hread 0x|The above exception was|\[-{1,2}\w|usage: |[\^~=*#-]{4,})|\S+\.py:\d+: \w*Warning:|\s*[{}\[\]()]*\s*$"
+)
+# a frame of a native stack: an address says nothing to a reader, and of a hundred of them the last is no nearer to the cause
+STACK = lazily.pattern(r"\s*(?:frame #\d{1,4}: |#\d{1,4}:?\s{1,8}(?:0x[\da-fA-F]{4}|<unknown)|Exception raised from .*\(most recent call first\))")
+# a logged exception's first line: what it says is in its last, and that is cited
+HEAD = lazily.pattern(r"Traceback \(most recent call last\):\s*$")
 SYSTEMD_ENDS = (
     MarkKind.EXITED,
     MarkKind.FAILED,
@@ -29,28 +42,35 @@ SYSTEMD_ENDS = (
 )
 
 
-def cite(story: Story, verdict: Verdict, signals: Sequence[Signal]) -> tuple[Evidence, ...]:
-    """At most twelve lines: the verdict's own, how it ended, what the client saw, where it stood, what else was loud."""
+def cite(story: Story, verdict: Verdict, signals: Sequence[Signal], new: Sequence[Template] = ()) -> tuple[Evidence, ...]:
+    """At most twelve lines: the verdict's own, how it ended, what the client saw, where it stood, what else was loud. ``new``: what the last good life never said."""
     chosen: list[Evidence] = []
     seen: set[tuple[str, str]] = set()
+    attempts = _Attempts(story.facts)
 
     def take(lines: Iterable[Evidence], most: int) -> None:
         taken = 0
         for line in lines:
             key = ("", line.text.strip())
-            if not line.text.strip() or key in seen or len(chosen) >= MOST or taken >= most:
+            if verdict.by == "root" and HEAD.search(line.text):
+                continue
+            if not line.text.strip() or key in seen or len(chosen) >= MOST or taken >= most or attempts.told(line):
                 continue
             seen.add(key)
-            chosen.append(line)
+            chosen.append(attempts.counted(line))
             taken += 1
 
     take((line for s in verdict.signals for line in s.lines), 5)
     if verdict.cause in (Cause.EXIT_CODE_DEATH, Cause.UNKNOWN, Cause.RESTART_LOOP):
         take(filter(None, [last_words(story)]), 1)
-    mine = [s for s in signals if s.life == story.issue.index and s not in verdict.signals]
+        take((Evidence(source=t.source, line=t.line, text=t.text) for t in new if t.count <= RARE), 3)
+    rests_on = set(map(id, verdict.signals))
+    mine = [s for s in signals if s.life == story.issue.index and id(s) not in rests_on]
     take((line for s in mine if s.cause is verdict.cause for line in s.lines), 2)
-    take((line for s in mine if _leads_to(s, verdict) for line in s.lines), 2)
+    follow = {(line.source, line.line) for s in mine if s.role is Role.CASCADE for line in s.lines}
+    take((line for s in mine if _leads_to(s, verdict) for line in s.lines if (line.source, line.line) not in follow), 2)
     if verdict.by == "state":
+        take(_of_the_last(story), 1)
         take(_marks(story, (MarkKind.PROGRESS,), last=True), 1)
         take(_marks(story, (MarkKind.BEGIN,), last=True), 1)
     take(_state_lines(story), 2 if verdict.by != "health" else 1)
@@ -60,7 +80,8 @@ def cite(story: Story, verdict: Verdict, signals: Sequence[Signal]) -> tuple[Evi
     take((line for s in mine if s.role is Role.ROOT for line in s.lines), 2)
     if verdict.cause in (Cause.UNKNOWN, Cause.SIGNAL_DEATH, Cause.EXIT_CODE_DEATH, Cause.RESTART_LOOP, Cause.EVIDENCE_MISSING):
         take((line for s in mine if s.role is Role.CONTEXT for line in s.lines), 2)
-    take((line for s in mine if s.role is Role.CASCADE for line in s.lines), 2)
+    one_each = {s.rule: s for s in reversed(mine) if s.role is Role.CASCADE}  # the first of a kind; the others are folded
+    take((line for s in reversed(one_each.values()) for line in s.lines), 2)
     take(_opposite(story, verdict, signals), 2)
     take(_marks(story, (MarkKind.STOPPING, MarkKind.STOP_ASKED), last=True), 1)
     take(_client_lines(story.facts), 2)
@@ -74,6 +95,41 @@ def cite(story: Story, verdict: Verdict, signals: Sequence[Signal]) -> tuple[Evi
     return tuple(chosen)
 
 
+class _Attempts:
+    """Lines of a client that failed again and again in the same words: the first stands for those between, the last says until when."""
+
+    def __init__(self, facts: Facts) -> None:
+        self._shapes = {
+            (b.source, r.line_no): (b.source, " ".join(NUMBERS.sub("#", r.text).split()))
+            for b in facts.benches
+            for r in b.rows
+            if r.kind not in ("", "ok")
+        }
+        whole = {b.source for b in facts.benches if not _cut(b)}
+        self._counts = Counter(shape for shape in self._shapes.values() if shape[0] in whole)
+        last = {shape: place for place, shape in sorted(self._shapes.items())}
+        self._ends = set(last.values())
+        self._first: set[tuple[str, str]] = set()
+
+    def told(self, line: Evidence) -> bool:
+        """Whether it lies between the first and the last of its kind."""
+        place = (line.source, line.line)
+        return place not in self._ends and self._shapes.get(place) in self._first
+
+    def counted(self, line: Evidence) -> Evidence:
+        """With how many there are, where it is the first of them and is shown."""
+        shape = self._shapes.get((line.source, line.line))
+        if shape is None or shape in self._first:
+            return line
+        self._first.add(shape)
+        return replace(line, times=max(1, self._counts[shape]))
+
+
+def _cut(bench: BenchRun) -> bool:
+    """Whether there were more rows than are kept: then nobody has counted those of one wording."""
+    return sum(bench.errors.values()) > sum(1 for r in bench.rows if r.kind not in ("", "ok"))
+
+
 def _leads_to(signal: Signal, verdict: Verdict) -> bool:
     """A stated fact (an exception, a frame) a little before or after the line that the verdict rests on, in the same source."""
     first = verdict.signals[0].record if verdict.signals else None
@@ -82,7 +138,7 @@ def _leads_to(signal: Signal, verdict: Verdict) -> bool:
         signal.role is Role.CONTEXT
         and own is not None
         and first is not None
-        and own.source == first.source
+        and (own.source, own.origin) == (first.source, first.origin)
         and -80 <= own.line_no - first.line_no <= 40
     )
 
@@ -103,6 +159,13 @@ def _marks(story: Story, kinds: Sequence[MarkKind], *, last: bool = False) -> li
     return lines[-1:] if last else lines
 
 
+def _of_the_last(story: Story) -> list[Evidence]:
+    """The last mark of the rank that the others wait for."""
+    behind = story.issue.behind
+    marks = [p for p in story.placed if behind and p.life == story.issue.index and p.mark is not None and p.seen.record.rank == behind.rank]
+    return [evidence(p.seen.record, p.mark.id if p.mark else None) for p in marks[-1:]]
+
+
 def _opposite(story: Story, verdict: Verdict, signals: Sequence[Signal]) -> list[Evidence]:
     """The same cause in a neighbouring life: the other half of a rebalance."""
     return [line for s in signals if s.cause is verdict.cause and s.life is not None and abs(s.life - story.issue.index) == 1 for line in s.lines]
@@ -118,7 +181,10 @@ def last_words(story: Story) -> Evidence | None:
     """What the program said of its own end: the last exception or fatal line of the life at issue, else its last line of text; None where it said nothing."""
     mine = [s for s in story.of_issue() if s.record is not None and s.record.origin is Origin.SERVER]
     told = [s for s in mine if s.role is Role.CONTEXT and EXCEPTION.match(s.record.text if s.record else "")]
-    cascades = [s.order for s in mine if s.role is Role.CASCADE]
+    following = [s for s in mine if s.role is Role.CASCADE]
+    passed_on = {(line.source, line.line) for s in following for line in s.lines}
+    told = [s for s in told if (s.lines[0].source, s.lines[0].line) not in passed_on] or told  # "see the error above" is not that error
+    cascades = [s.order for s in following]
     first = min(cascades, default=1 << 30)
     before = [s for s in told if s.order < first] or told
     if before:
@@ -136,6 +202,7 @@ def _tail_lines(story: Story) -> list[Record]:
         for r in map(_last_piece, tail.last)
         if r.origin is not Origin.CLIENT and WORDY.search(r.text) and not FRAMING.match(r.text)
     ]
+    lines = [r for r in lines if not STACK.match(r.text)] or lines
     return sorted(lines, key=lambda r: (r.at is not None, r.at or 0.0))
 
 

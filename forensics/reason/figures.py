@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
-import re
 
-_WHOLE = re.compile(r"-?[0-9]{1,18}")
-_FIGURE = re.compile(r"-?[0-9]{1,18}(?:\.[0-9]{1,18})?")
+from forensics import lazily
+
+_WHOLE = lazily.pattern(r"-?[0-9]{1,18}")
+_BAR = lazily.pattern(r"(?:(?P<hours>[0-9]{1,4}):)?(?P<minutes>[0-5]?[0-9]):(?P<seconds>[0-5][0-9])")
+_FIGURE = lazily.pattern(r"-?[0-9]{1,18}(?:\.[0-9]{1,18})?")
 
 
 def whole(text: str | None) -> int | None:
@@ -26,3 +28,9 @@ def finite(text: str) -> float | None:
     except ValueError:
         return None
     return number if math.isfinite(number) else None
+
+
+def bar_seconds(text: str | None) -> float | None:
+    """Seconds of ``01:40`` or ``1:31:04``, as progress bars print what they took and what is left; None for ``?`` and all else."""
+    found = _BAR.fullmatch(text) if text else None
+    return int(found["hours"] or 0) * 3600.0 + int(found["minutes"]) * 60.0 + int(found["seconds"]) if found else None

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
-from forensics.model import BenchRun, Cause, Coverage, EndKind, Evidence, Known, Origin, Role, UnitState
-from forensics.reason import around, hostknown
+from forensics.model import BenchRun, Cause, Coverage, Direction, EndKind, Evidence, Known, Origin, Role, UnitState
+from forensics.reason import around, door, hostknown, pace
 from forensics.reason.acceptance import Acceptance, acceptance
-from forensics.reason.figures import figure, finite, whole
+from forensics.reason.client import across_restart
+from forensics.reason.decoded import intervals
+from forensics.reason.drafted import Drafted, drafted
+from forensics.reason.figures import whole
+from forensics.reason.join import argument, lines_of, printed
 from forensics.reason.manager import kind_of
 from forensics.reason.memory import Budget, budget
-from forensics.reason.place import Story, error_times, evidence, failed
+from forensics.reason.place import Story, error_times, failed
+from forensics.reason.said import answer, is_asked, signals_of
+from forensics.reason.signals import evidence
 from forensics.reason.silence import silence
 
-STALL_S = 600.0  # a start-up that says nothing for so long is stuck: the servers' own limits are 480 and 600 s
 NO_DRAFT = 1.005  # the bonus token alone; printed with two digits
 REJECTED = ("http-429", "http-503", "http-413", "too-long")
 Value = tuple[object | None, tuple[Evidence, ...]]
@@ -29,6 +35,11 @@ class KnownFacts:
     accept: Acceptance | None
     cache: dict[str, Known] = field(default_factory=dict)
 
+    @cached_property
+    def drafted(self) -> Drafted | None:
+        """What the server's own lines tell of its drafts; asked only where no benchmark has measured their length."""
+        return drafted(self.story)
+
     def get(self, name: str) -> Known:
         """The fact of that name; unknown names are unknown facts (the loader refuses them before)."""
         if name not in self.cache:
@@ -40,29 +51,26 @@ class KnownFacts:
         """Its value alone; None is unknown."""
         return self.get(name).value
 
+    def settle(self, failed_by: Direction | None) -> None:
+        """Drop the bound of the memory fraction that the failure itself contradicts, once it is known which way it failed."""
+        self.memory = self.memory.settled(failed_by)
+        self.cache = {name: known for name, known in self.cache.items() if not name.startswith("memory.")}
+
     def _compute(self, name: str) -> Value:
+        if is_asked(name):
+            story = self.story
+            lines = tuple(line for s in signals_of(name, story.signals, story.rules, story.issue)[:1] for line in s.lines)
+            return answer(name, story.signals, story.placed, story.rules, story.facts, story.issue), lines
         family, _, rest = name.partition(".")
         if family == "argv" or name.startswith("life.argv."):
-            return self._argument(name.removeprefix("life.argv.").removeprefix("argv."))
+            return argument(self.story.issue, name.removeprefix("life.argv.").removeprefix("argv.")), ()
         if family == "memory":
-            if rest == "held_by_others_gib" and self.memory.held_by_others_gib is None:
+            value = self.memory.known(rest)
+            if rest == "held_by_others_gib" and value is None:
                 return hostknown.of_gpu(self.story, rest)
-            return getattr(self.memory, rest, None), tuple(self.memory.lines.values())[:3]
+            return value, self.memory.lines[:3]
         compute = FAMILIES.get(family)
         return compute(self, rest) if compute else (None, ())
-
-    def _argument(self, name: str) -> Value:
-        wanted = name.lstrip("-").replace("-", "_")
-        arguments = self.story.issue.arguments
-        if not arguments:
-            return None, ()
-        text = arguments.get(wanted)
-        if text is None:
-            return None, ()
-        if text in ("True", "true", "False", "false"):
-            return text.lower() == "true", ()
-        number = finite(text)
-        return (text if number is None else number), ()
 
 
 def known_facts(story: Story) -> KnownFacts:
@@ -93,6 +101,7 @@ def _unit(known: KnownFacts, rest: str) -> Value:
         "condition_met": False if state is not None and "condition" in state.lines else None,
         "main_code": state.main_code if state else None,
         "main_status": state.main_status if state else None,
+        "failed_command": state.failed_command if state else None,
         "memory_peak_gib": state.memory_peak_gib if state else None,
         "memory_max_gib": state.memory_max_gib if state else None,
         "manager": kind_of(state),
@@ -115,6 +124,7 @@ SAYS = {
     "restarts": ("restarts",),
     "main_code": ("main", "process"),
     "main_status": ("main", "process"),
+    "failed_command": ("command",),
     "health": ("health", "check", "active"),
     "need_reload": ("reload",),
     "memory_peak_gib": ("peak",),
@@ -154,7 +164,7 @@ def _life(known: KnownFacts, rest: str) -> Value:
         "ended_at": life.ended_at,
         "phase": str(life.phase) if life.phase else None,
         "progress": life.progress.done / life.progress.of if life.progress else None,
-        "progress_age_s": age,
+        "progress_age_s": pace.still_s(story),
         "pids": life.pids or None,
         "version": life.version,
         "server": life.server,
@@ -173,12 +183,9 @@ def _life(known: KnownFacts, rest: str) -> Value:
 
 def _port(story: Story) -> int | None:
     """Where it listens: as it said, else as it was told, else the server's default."""
-    said = [p.seen.hit.captures["port"] for p in story.placed if p.life == story.issue.index and p.mark is not None and "port" in p.seen.hit.captures]
-    told = story.issue.arguments.get("port")
-    found = said[-1] if said else told
-    if (port := whole(found)) is not None:
-        return port
-    return story.profile.port if story.profile else None
+    said = [p.seen.hit.captures["port"] for p in story.marks if "port" in p.seen.hit.captures]
+    port = whole(said[-1]) if said else None
+    return port if port is not None else door.port_of(story)
 
 
 def _stalled(story: Story, age: float | None) -> bool | None:
@@ -187,11 +194,9 @@ def _stalled(story: Story, age: float | None) -> bool | None:
         return False
     if any(s.cause is Cause.STARTUP_HANG for s in story.of_issue(Role.STATE, Role.ROOT)):
         return True
-    if life.phases and life.alive is None:
-        # a log alone: silent is what has talked on without a step forward
-        steps = [at for p in story.placed if p.life == life.index and p.mark is not None and (at := p.seen.record.at) is not None]
-        return bool(steps) and life.last_at is not None and life.last_at - max(steps) > STALL_S
-    return age > STALL_S if age is not None else None
+    if not life.phases and life.alive is None:
+        return age > pace.USUAL_S if age is not None else None
+    return pace.stalled(story)
 
 
 def _life_lines(story: Story, rest: str) -> tuple[Evidence, ...]:
@@ -208,13 +213,15 @@ def _life_lines(story: Story, rest: str) -> tuple[Evidence, ...]:
 
 
 def _client(known: KnownFacts, rest: str) -> Value:
-    benches = known.story.facts.benches
+    benches = _ill(known.story.facts.benches)
     if not benches:
         return None, ()
     kinds = {
         "refused": "refused",
         "reset": "reset",
         "timed_out": "timed-out",
+        "not_ready": "not-ready",
+        "unconnected": "unconnected",
         "too_long": "too-long",
         "tls": "tls",
         "unresolved": "dns",
@@ -228,11 +235,28 @@ def _client(known: KnownFacts, rest: str) -> Value:
     if rest in ("first_error_at", "last_error_at"):
         real = error_times(known.story.facts)
         return (min(real) if rest == "first_error_at" else max(real)) if real else None, ()
+    if rest in ("before_ready", "after_ready"):
+        ready_at, life = known.story.issue.ready_at, known.story.issue
+        times = [r.at for b in benches for r in b.rows if r.kind not in ("", "ok") and r.at is not None]
+        if ready_at is None or not times or any(b.errors and not any(r.at is not None for r in b.rows) for b in benches):
+            return None, ()  # where only some of them have a time, what the others met is not known
+        ended_at = life.ended_at
+        return sum(at < ready_at if rest == "before_ready" else at >= ready_at and (ended_at is None or at <= ended_at) for at in times), ()
+    if rest == "across_restart":
+        return (across_restart(known.story) if error_times(known.story.facts) else None), ()
     if rest in ("host", "port", "path", "tool"):
         return next((v for b in benches if (v := getattr(b, rest)) is not None), None), ()
     if rest == "errors":
         return sum(sum(errors_of(b).values()) for b in benches), ()
     return _metric(benches, rest), _figures(benches, rest)
+
+
+def _ill(benches: tuple[BenchRun, ...]) -> tuple[BenchRun, ...]:
+    """The clients that are asked about: of several that asked at different doors, those that met an error. What another was answered elsewhere is no answer to them."""
+    doors = [(b.host, b.port, b.path) for b in benches]
+    met = {door for b, door in zip(benches, doors, strict=True) if errors_of(b)}
+    known = not any(None in door[:2] for door in doors)
+    return tuple(b for b, door in zip(benches, doors, strict=True) if door in met) if met and known else benches
 
 
 def errors_of(bench: BenchRun) -> Mapping[str, int]:
@@ -299,11 +323,18 @@ def _kernel(known: KnownFacts, rest: str) -> Value:
 
 def _accept(known: KnownFacts, rest: str) -> Value:
     if rest in ("intervals", "ones_share"):
-        told = [s for s in known.story.of_issue(Role.CONTEXT) if "accept_len" in s.captures]
-        ones = [s for s in told if (accepted := figure(s.captures["accept_len"])) is not None and accepted < NO_DRAFT]
+        told = intervals(known.story, known.story.issue.index)
+        ones = [i for i in told if i.length < NO_DRAFT]
         value = len(told) if rest == "intervals" else len(ones) / len(told) if told else None
-        return value, tuple(s.lines[0] for s in ones[:2])
+        return value, tuple(i.line for i in ones[:2])
     found = known.accept
+    if rest.startswith("log_"):
+        by_log = known.drafted if found is None or found.length_chance is None else None
+        if by_log is None:
+            return None, ()
+        told_by = {"log_drop": by_log.drop, "log_chance": by_log.chance, "log_starts": by_log.starts, "log_apart": by_log.apart,
+                   "log_told": by_log.told, "log_by_width": dict(by_log.by_width) or None}  # fmt: skip
+        return told_by.get(rest), by_log.lines
     if found is None:
         return None, ()
     values: dict[str, object | None] = {
@@ -313,6 +344,11 @@ def _accept(known: KnownFacts, rest: str) -> Value:
         "wide_len": found.wide_len,
         "worst_len": found.wide_len,
         "best_len": found.narrow_len,
+        "drop": found.drop,
+        "chance": found.chance,
+        "length_drop": found.length_drop,
+        "length_chance": found.length_chance,
+        "told": found.told,
         "first_bad": found.first_bad,
         "by_width": dict(found.by_width) or None,
         "collapses": found.first_bad is not None if found.narrow is not None and found.wide is not None else None,
@@ -322,8 +358,8 @@ def _accept(known: KnownFacts, rest: str) -> Value:
 
 def _probe(known: KnownFacts, rest: str) -> Value:
     probes = known.story.facts.probes
-    if not probes:
-        return None, ()
+    if not probes or door.intruder(known.story) is not None:
+        return None, ()  # what another server answers on that port says nothing about this one
     lines = tuple(Evidence(source="health", line=p.line_no, text=p.text) for p in probes)[:3]
     if rest == "listening":
         return any((p.code or 0) > 0 for p in probes), lines
@@ -340,8 +376,9 @@ def _evidence(known: KnownFacts, rest: str) -> Value:
     facts = known.story.facts
     if rest in ("server_lines", "systemd_lines"):
         origin = Origin.SERVER if rest == "server_lines" else Origin.SYSTEMD
-        edges = {r for tail in facts.tails.values() for r in (*tail.first, *tail.last)} | {s.record for s in facts.seen}
-        return sum(r.origin is origin for r in edges), ()
+        return lines_of(facts, origin), ()
+    if rest == "printed":
+        return printed(facts), ()
     if rest == "silence":
         found = silence(known.story)
         return (found.kind if found else None), ()

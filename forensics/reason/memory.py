@@ -1,159 +1,290 @@
-"""Work out the GPU memory budget from a server's own figures: how low and how high its fraction may be. Knows budgets, not servers."""
+"""Work out the memory budget of the life at issue: its ledger, the fractions that can work, and what a token takes. Knows kinds of budget, no server.
+
+What the life does not say itself is taken from another life of the same unit, where nothing speaks against that both held the same: model, flags that shape the memory.
+"""
 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from forensics.model import Direction, Evidence
-from forensics.reason import figures
-from forensics.reason.lives import Placed
-from forensics.reason.place import Story, evidence
-from forensics.ruleset.schema import Figure
+from forensics.model import BudgetOf, Cause, Direction, Evidence, Life, Memory, PartKind, Phase
+from forensics.reason import around, hostmemory
+from forensics.reason.absurd import Odd, beyond
+from forensics.reason.figures import figure as number
+from forensics.reason.good import last_good
+from forensics.reason.ledger import OF_A_GPU, Holder, Ledger, Told, failed_allocation, holders, ledger, pool, rows, values
+from forensics.reason.levers import Lever, levers
+from forensics.reason.place import Story
+from forensics.reason.window import Window, window
+from forensics.ruleset.schema import MemoryModel
+from forensics.ruleset.versions import compare, may_be
 
-ROOM = 0.02  # of the free memory: below this the pool holds a handful of requests and the next start fails again
-CEILING = 0.97
+NEAR_LIVES = 4  # before and after the life at issue: what was tried longer ago is another story
+SAME = 0.02  # of a figure: what differs by less is the same
+# what another life may lend, and what has to agree between the two beside the arguments
+_LENT = (
+    "free_before_gib",
+    "free_after_weights_gib",
+    "total_gib",
+    "weights_gib",
+    "draft_weights_gib",
+    "context_tokens",
+    "graph_gib",
+    "activation_gib",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Budget:
-    """Figures in GiB as the server logged them; fractions 0…1. Everything may be unknown."""
+    """Figures in GiB as the server logged them; fractions 0…1. Everything may be unknown. ``borrowed`` names the figures that another life said."""
 
     flag: str | None = None
-    total_gib: float | None = None
-    free_before_gib: float | None = None
-    free_after_weights_gib: float | None = None
-    free_after_pool_gib: float | None = None
-    graph_gib: float | None = None
-    fraction: float | None = None
-    asked_gib: float | None = None
-    free_at_failure_gib: float | None = None
-    held_by_others_gib: float | None = None
-    wanted_min: float | None = None
-    fraction_min: float | None = None
-    fraction_max: float | None = None
-    lines: Mapping[str, Evidence] = field(default_factory=dict)
+    fraction_of: BudgetOf | None = None
+    told: Ledger = field(default_factory=dict)
+    window: Window = field(default_factory=Window)
+    token_gib: float | None = None
+    request_gib: float | None = None
+    others: tuple[Holder, ...] = ()
+    good: Mapping[str, float] = field(default_factory=dict)  # figures of the last good life, comparable or not
+    after_pool: bool = False
+    borrowed: frozenset[str] = frozenset()
+    levers: tuple[Lever, ...] = ()
+    odd: tuple[Odd, ...] = ()  # figures that cannot be true, and were left out
+
+    def figure(self, name: str) -> float | None:
+        """A figure by its name, None where nobody said it."""
+        told = self.told.get(name)
+        return told.value if told is not None else None
+
+    def known(self, name: str) -> object | None:
+        """The value of the fact ``memory.NAME``."""
+        if name in ("fraction", "fraction_min", "fraction_max"):
+            return {"fraction": self.window.fraction, "fraction_min": self.window.low, "fraction_max": self.window.high}[name]
+        return self.figure(name)
+
+    def settled(self, failed_by: Direction | None) -> Budget:
+        """Without the bound that the failure itself contradicts."""
+        return replace(self, window=self.window.believed(failed_by))
 
     @property
-    def fits(self) -> bool | None:
-        """Whether any fraction works; None where a bound is unknown."""
-        if self.fraction_min is None or self.fraction_max is None:
-            return None
-        return self.fraction_min < self.fraction_max
+    def lines(self) -> tuple[Evidence, ...]:
+        """The lines that say the figures, each once."""
+        return tuple(dict.fromkeys(told.evidence for told in self.told.values() if not told.earlier))
 
-    def suggest(self, direction: Direction | None) -> float | None:
-        """The fraction to try, on a grid of 0.01; None where the figures give none or none would fit."""
-        if direction is Direction.RAISE and self.fraction_min is not None:
-            to = math.ceil(round((self.fraction_min + ROOM) * 100, 6)) / 100
-            if self.fraction is not None and to <= self.fraction:
-                to = math.ceil(round((self.fraction + ROOM) * 100, 6)) / 100
-            return to if to <= CEILING and self.fits is not False else None
-        if direction is Direction.LOWER and self.fraction_max is not None:
-            to = math.floor(round((self.fraction_max - ROOM / 2) * 100, 6)) / 100
-            if self.fraction is not None and to >= self.fraction:
-                to = math.floor(round((self.fraction - ROOM) * 100, 6)) / 100
-            return to if to > 0.1 and self.fits is not False else None
-        return None
+    def grown_gib(self, name: str) -> float | None:
+        """By how much a figure is greater than in the last good life (less: negative); None where one of the two is not known, or both are about the same."""
+        now, then = self.figure(name), self.good.get(name)
+        told = self.told.get(name)
+        if now is None or then is None or (told is not None and told.earlier) or abs(now - then) <= max(SAME * max(now, then), 0.1):
+            return None
+        return now - then
+
+    @property
+    def held_at_start_gib(self) -> float | None:
+        """What was not free before the server began, or before its weights, by its own figures."""
+        total, free = self.figure("total_gib"), self.figure("free_at_start_gib")
+        free = free if free is not None else self.figure("free_before_gib")
+        return total - free if total is not None and free is not None and total >= free else None
+
+    @property
+    def taken_meanwhile_gib(self) -> float | None:
+        """What others hold of the GPU beyond all that was not free before the weights: it was taken while the server ran, and no fraction could know of it."""
+        others, held = self.figure("held_by_others_gib"), self.held_at_start_gib
+        return max(0.0, others - held) if others is not None and held is not None else None
 
 
 def budget(story: Story) -> Budget:
-    """Read the budget of the life at issue. Source of the formula: the servers' own sizing code, see the profiles' ``memory``."""
-    profile = story.profile
-    model = profile.memory if profile else None
-    values: dict[str, float] = {}
-    lines: dict[str, Evidence] = {}
-    if model is not None:
-        mine = [p for p in story.placed if p.life == story.issue.index]
-        facts = {f.id: f.fact for f in model.figures}
-        for figure in model.figures:
-            limit = figure.take.removeprefix("before:")
-            until = min((p.order for p in mine if facts.get(p.seen.hit.rule) == limit), default=1 << 30)
-            _read(figure, [p for p in mine if p.seen.hit.rule == figure.id and p.order <= until], values, lines)
-    _allocator(story, values, lines)
-    fraction = values.get("fraction")
-    if fraction is None and model is not None:
-        fraction = _number(story.issue.arguments.get(model.argument) or story.issue.arguments.get(model.flag.lstrip("-").replace("-", "_")))
-    if fraction is None and model is not None:
-        fraction = model.default
-    free, after, total = values.get("free_before_gib"), values.get("free_after_weights_gib"), values.get("total_gib")
-    low = high = None
-    if model is not None and model.fraction_of == "free":
-        if free and after is not None and 0 <= after <= free:
-            low = 1 - after / free
-        asked, left = values.get("asked_gib"), values.get("free_at_failure_gib")
-        if free and fraction is not None and asked is not None and left is not None:
-            high = fraction - (asked - left) / free if asked > left else fraction - ROOM
-        if free and values.get("graph_gib"):
-            high = min(high if high is not None else 1.0, 1 - values["graph_gib"] / free)
-    elif model is not None and total:
-        start = values.get("free_at_start_gib", free)
-        if start is not None:
-            high = start / total
-        needed, available = values.get("kv_needed_gib"), values.get("kv_available_gib")
-        if fraction is not None and needed is not None and available is not None and needed > available:
-            low = fraction + (needed - available) / total
-    if values.get("wanted_min"):
-        low = values["wanted_min"]
+    """Read the budget of the life at issue. Source of the formulas: the servers' own sizing code, see the profiles' ``memory``."""
+    model = story.profile.memory if story.profile else None
+    life = story.issue
+    odd: list[Odd] = []
+    told = ledger(story, model, life.index, odd)
+    _from_driver(story, told)
+    fraction = _fraction(model, life, told)
+    after_pool = _after_pool(story, told)
+    borrowed = _borrow(story, model, told) if model is not None else {}
+    v = values(told)
+    if fraction is not None:
+        v["fraction"] = fraction
+    if "free_before_gib" not in v and "draft_weights_gib" not in v and {"free_after_weights_gib", "weights_gib"} <= set(v):
+        v["free_before_gib"] = v["free_after_weights_gib"] + v["weights_gib"]
+    token = _token(v) or borrowed.get("token_gib")
+    request = _request(v, token)
+    if request is not None:
+        v["request_gib"] = request
+    good = last_good(story)
+    kind = model.fraction_of if model else None
+    found = window(kind, v, whole_request=bool(model and model.whole_request), after_pool=after_pool)
+    if (lent := borrowed.get("fraction_max")) is not None and (found.high is None or lent < found.high):
+        found = replace(found, high=lent)
+    else:
+        borrowed.pop("fraction_max", None)
     return Budget(
         flag=model.flag if model else None,
-        total_gib=total,
-        free_before_gib=free,
-        free_after_weights_gib=after,
-        free_after_pool_gib=values.get("free_after_pool_gib"),
-        graph_gib=values.get("graph_gib"),
-        fraction=fraction,
-        asked_gib=values.get("asked_gib"),
-        free_at_failure_gib=values.get("free_at_failure_gib"),
-        held_by_others_gib=values.get("held_by_others_gib"),
-        wanted_min=values.get("wanted_min"),
-        fraction_min=low,
-        fraction_max=high,
-        lines=lines,
+        fraction_of=kind,
+        told=told,
+        window=found,
+        token_gib=token,
+        request_gib=request,
+        others=holders(story, life.index),
+        good=values(ledger(story, model, good.index)) if model is not None and good is not None else {},
+        after_pool=after_pool,
+        borrowed=frozenset(borrowed) | {name for name, one in told.items() if one.earlier},
+        levers=levers(model.levers, v, life, token_gib=token) if model else (),
+        odd=tuple(odd),
     )
 
 
-def _read(figure: Figure, hits: list[Placed], values: dict[str, float], lines: dict[str, Evidence]) -> None:
-    found = [(v, p) for p in hits if (v := _number(p.seen.hit.captures.get("value"))) is not None]
-    if not found:
+def view(story: Story, found: Budget, cause: Cause) -> Memory | None:
+    """The budget as it is given out; None where nothing is known of the memory of GPU or host. Levers are for who lacks memory of a GPU."""
+    kept = (*rows({**_seen_now(story), **found.told}), *hostmemory.rows(story))
+    if not kept:
+        return None
+    w = found.window
+    return Memory(
+        kind=found.fraction_of,
+        flag=found.flag,
+        fraction=w.fraction,
+        fraction_min=_share(w.low, up=True),
+        fraction_max=_share(w.high, up=False),
+        fits=w.fits,
+        token_gib=found.token_gib,
+        request_gib=found.request_gib,
+        rows=kept,
+        levers=tuple(lever.given for lever in found.levers) if cause in OF_A_GPU else (),
+    )
+
+
+def _share(value: float | None, *, up: bool) -> float | None:
+    """A bound with four digits, never better than it is."""
+    return None if value is None else (math.ceil if up else math.floor)(round(value * 10000, 6)) / 10000
+
+
+# --------------------------------------------------------------------------- what is known of the life itself
+
+
+def _fraction(model: MemoryModel | None, life: Life, told: Mapping[str, Told]) -> float | None:
+    """The fraction in force: as an error tells it, as it was given, else the default of a version that is known."""
+    if "fraction" in told:
+        return told["fraction"].value
+    if model is None or model.flag is None:
+        return None
+    given = number(life.arguments.get(model.argument) or life.arguments.get(model.flag.lstrip("-").replace("-", "_")))
+    if given is not None:
+        return given if 0 < given <= 1 else None  # whatever that means, it is no share
+    if model.default is not None:
+        return model.default
+    fitting = {d.value for d in model.defaults if life.version and may_be(life.version, since=d.since, until=d.until) and _known(life.version, model)}
+    return fitting.pop() if len(fitting) == 1 else None
+
+
+def _known(version: str, model: MemoryModel) -> bool:
+    """Whether a version surely lies within one of the ranges whose default is known: between two of them nobody has looked."""
+    return any(
+        (d.since is None or compare(">=", version, d.since) is True) and (d.until is None or not compare(">", version, f"{d.until}.999"))
+        for d in model.defaults
+    )
+
+
+def _after_pool(story: Story, told: Mapping[str, Told]) -> bool:
+    """Whether the allocation that failed came with the pool in place: only then has it anything to do with the fraction."""
+    failed = failed_allocation(story, story.issue.index)
+    if failed is None:
+        return False
+    placed = {"free_after_pool_gib", "pool_gib", "pool_k_gib", "pool_tokens"} & set(told)
+    if placed:
+        return any(told[name].evidence.line < failed.lines[0].line or told[name].evidence.source != failed.lines[0].source for name in placed)
+    return failed.cause is Cause.GPU_OOM_RUNTIME or (failed.phase in (Phase.CUDA_GRAPH, Phase.WARMUP, Phase.SERVING, Phase.READY))
+
+
+def _token(v: Mapping[str, float]) -> float | None:
+    """What a token takes: the pool by its tokens, or one request by its length."""
+    held, tokens = pool(v), v.get("pool_tokens")
+    held = held if held is not None else v.get("kv_available_gib")
+    if held and tokens:
+        return held / tokens
+    needed, context = v.get("kv_needed_gib"), v.get("context_tokens")
+    return needed / context if needed and context else None
+
+
+def _request(v: Mapping[str, float], token_gib: float | None) -> float | None:
+    """What one request of full length takes in the pool: as the server says, else by its tokens."""
+    if v.get("kv_needed_gib"):  # 0.0 is less than its digits can say
+        return v["kv_needed_gib"]
+    held, concurrency = pool(v) or v.get("kv_available_gib"), v.get("concurrency")
+    if held and concurrency:
+        return held / concurrency
+    context = v.get("context_tokens")
+    return token_gib * context if token_gib is not None and context else None
+
+
+def _from_driver(story: Story, told: Ledger) -> None:
+    """The size of the GPU out of nvidia-smi, where no line of the server has it: of a life of now, and where all GPUs are alike (which of them it uses is not known)."""
+    gpus = [(g.total_gib, g) for g in story.facts.gpus if g.total_gib]
+    if "total_gib" in told or not gpus or story.issue.index != story.lives[-1].index:
         return
-    chosen = {
-        "first": lambda: found[0],
-        "last": lambda: found[-1],
-        "min": lambda: min(found, key=lambda f: f[0]),
-        "max": lambda: max(found, key=lambda f: f[0]),
-    }.get(figure.take, lambda: found[-1])()
-    value, placed = chosen
-    values[figure.fact] = value / 1024 if figure.unit in ("MiB", "MB") else value
-    lines[figure.fact] = evidence(placed.seen.record)
+    (least, gpu), most = min(gpus, key=lambda x: x[0]), max(size for size, _ in gpus)
+    if most - least <= SAME * most:
+        if any(name.startswith("free_") and beyond(least, one.value) for name, one in told.items()):
+            return  # another machine's, or another time's
+        told["total_gib"] = Told(least, around.cited(around.source_of(story, PartKind.GPU, "gpu"), gpu.line_no, gpu.text))
 
 
-_GIB = r"[0-9]{1,15}(?:\.[0-9]{1,15})?"
-_TRIED = re.compile(rf"[Tt]ried to allocate ({_GIB}) (GiB|MiB|KiB|bytes)")
-_CAPACITY = (
-    re.compile(rf"total capacity of ({_GIB}) (GiB|MiB) of which ({_GIB}) (GiB|MiB|KiB|bytes) is free"),
-    re.compile(rf"({_GIB}) (GiB|MiB) total capacity; [^;]{{0,60}};(?: [^;]{{0,60}};)? ({_GIB}) (GiB|MiB|KiB|bytes) free;"),  # PyTorch up to 2.0
-)
-_OTHERS = re.compile(rf"Process \d+ has ({_GIB}) (GiB|MiB) memory in use")
-_SCALE = {"GiB": 1.0, "MiB": 1 / 1024, "KiB": 1 / 1024**2, "bytes": 1 / 1024**3}
+def _seen_now(story: Story) -> Ledger:
+    """What others hold of the GPUs by the host's own list, at the time of the capture."""
+    found = around.squatters(story)
+    held = sum(s.on.used_gib or 0.0 for s in found)
+    return {"held_by_others_gib": Told(held, found[0].lines[0])} if found else {}
 
 
-def _allocator(story: Story, values: dict[str, float], lines: dict[str, Evidence]) -> None:
-    """The figures of PyTorch's out-of-memory message, the same for every server (c10/cuda/CUDACachingAllocator.cpp)."""
-    for signal in story.of_issue():
-        if signal.record is None or not (tried := _TRIED.search(signal.record.text)):
+# --------------------------------------------------------------------------- what other lives say
+
+
+def _borrow(story: Story, model: MemoryModel, told: Ledger) -> dict[str, float]:
+    """Fill in from the nearest comparable lives what the life at issue does not say; figures that follow from several are returned by their names."""
+    near = sorted((x for x in story.lives if x.index != story.issue.index), key=lambda x: (abs(x.index - story.issue.index), x.index))
+    lent: dict[str, float] = {}
+    own_pool = pool(values(told)) is not None
+    for life in [x for x in near if abs(x.index - story.issue.index) <= NEAR_LIVES]:
+        other = ledger(story, model, life.index)
+        if not other or not _alike(model, story.issue, life, told, other):
             continue
-        values.setdefault("asked_gib", float(tried[1]) * _SCALE[tried[2]])
-        lines.setdefault("asked_gib", signal.lines[0])
-        if capacity := next((m for c in _CAPACITY if (m := c.search(signal.record.text))), None):
-            values.setdefault("total_gib", float(capacity[1]) * _SCALE[capacity[2]])
-            values.setdefault("free_at_failure_gib", float(capacity[3]) * _SCALE[capacity[4]])
-        others = [float(m[1]) * _SCALE[m[2]] for m in _OTHERS.finditer(signal.record.text)]
-        if others and "this process has" in signal.record.text:
-            values.setdefault("held_by_others_gib", sum(others))
-        return
+        for name in _LENT:
+            if name in other and name not in told and _lends(name, other):
+                told[name] = other[name]._replace(earlier=True)
+        v = values(other)
+        fraction = _fraction(model, life, other)
+        if fraction is not None:
+            v["fraction"] = fraction
+        if not own_pool and "token_gib" not in lent and (token := _token(v)) is not None:
+            lent["token_gib"] = token
+        after = failed_allocation(story, life.index) is not None and ("free_after_pool_gib" in v or pool(v) is not None)
+        high = window(model.fraction_of, v, whole_request=False, after_pool=after).high
+        if high is not None and model.fraction_of is not BudgetOf.TOTAL:
+            lent["fraction_max"] = min(high, lent.get("fraction_max", 1.0))
+    return lent
 
 
-def _number(text: str | None) -> float | None:
-    return figures.figure(text)
+def _lends(name: str, other: Mapping[str, Told]) -> bool:
+    """Whether a figure of another life means the same in this one; graphs only of a life that had them all."""
+    return name != "graph_gib" or "free_when_ready_gib" in other
+
+
+def _alike(model: MemoryModel, issue: Life, life: Life, told: Mapping[str, Told], other: Mapping[str, Told]) -> bool:
+    """Whether two lives held the same: something has to agree (arguments that shape the memory, weights, what was free before them), and nothing may differ."""
+    agrees = False
+    if issue.arguments and life.arguments:
+        shaping = {*model.shaped_by, *(lever.argument for lever in model.levers)}
+        named = [n for n in shaping if n in issue.arguments or n in life.arguments]
+        if any(issue.arguments.get(n) != life.arguments.get(n) for n in named):
+            return False
+        agrees = bool(named)
+    for name in ("weights_gib", "free_before_gib", "total_gib"):
+        a, b = told.get(name), other.get(name)
+        if a is not None and b is not None and not a.earlier:
+            if abs(a.value - b.value) > max(SAME * max(a.value, b.value), 0.1):
+                return False
+            agrees = agrees or name != "total_gib"
+    return agrees

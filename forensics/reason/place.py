@@ -1,37 +1,46 @@
-"""Finish the lives with what systemd says now, choose the life at issue, and place every hit in its life and phase. Concludes nothing."""
+"""Finish the lives with what systemd says now, choose the life at issue, and tell the story of a unit out of them and their signals. Concludes nothing."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Container, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 from forensics.model import (
     Cause,
     End,
     EndBy,
     EndKind,
-    Evidence,
     Facts,
     Life,
     Origin,
     Phase,
+    PhaseSpan,
     Pick,
-    Record,
     Role,
     Signal,
     UnitState,
 )
+from forensics.reason.draft import SIGNALS, Draft
+from forensics.reason.ends import end_of
 from forensics.reason.figures import whole
-from forensics.reason.lives import SIGNALS, Draft, Fold, Placed, cascaded, end_of, fold
+from forensics.reason.glued import glued
+from forensics.reason.join import Around, picked
+from forensics.reason.lives import Fold, Placed, cascaded, fold
+from forensics.reason.signals import signals
+from forensics.reason.startup import SET_BACK_S
 from forensics.reason.timeless import facts_without_times, life_without_times, placed_without_time
-from forensics.ruleset.schema import Profile, Rule, RuleSet
+from forensics.reason.writers import several
+from forensics.ruleset.schema import Profile, RuleSet
+from forensics.ruleset.versions import Version, beyond, version
 
 GAVE_UP = ("start-limit-hit", "start-limit")  # how systemd says that it will not start a unit again
 STAYED_S = 60.0
 LAST_WORDS_S = 30.0  # between the last line of a service that is in use and the end of its boot
 SHORT_S = 300.0
-KEPT_TEXT = 2000  # characters of a cited line
+LAUNCH_S = 1.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +65,42 @@ class Story:
 
     def of_issue(self, *roles: Role) -> list[Signal]:
         """Signals of the life at issue, in order, of those roles (all where none is given)."""
-        return [s for s in self.signals if s.life == self.issue.index and (not roles or s.role in roles)]
+        return [s for s in self._of_issue if not roles or s.role in roles]
+
+    @cached_property
+    def _of_issue(self) -> tuple[Signal, ...]:
+        return tuple(s for s in self.signals if s.life == self.issue.index)
+
+    @cached_property
+    def marks(self) -> tuple[Placed, ...]:
+        """The lines of the life at issue that a mark of a profile is, in order."""
+        return tuple(sorted((p for p in self.placed if p.life == self.issue.index and p.mark is not None), key=lambda p: p.order))
+
+    @cached_property
+    def crowded(self) -> frozenset[str]:
+        """The sources in which several programs or hosts write."""
+        return frozenset(source for source, tail in self.facts.tails.items() if several(tail))
+
+    @cached_property
+    def first_line(self) -> Mapping[tuple[str, str], int]:
+        """Source and rule → the first line there that it took in the life at issue."""
+        said = [(s.record.source, s.rule, s.record.line_no) for s in self._of_issue if s.record is not None]
+        return {(source, rule): line for source, rule, line in sorted(said, key=lambda one: -one[2])}
+
+    @cached_property
+    def last_line(self) -> Mapping[tuple[str, Role], int]:
+        """Source and role → the last line there of such a rule in the life at issue."""
+        said = [(s.record.source, s.role, s.record.line_no) for s in self._of_issue if s.record is not None]
+        return {(source, role): line for source, role, line in sorted(said, key=lambda one: one[2])}
+
+    @cached_property
+    def undecided(self) -> frozenset[tuple[str, int]]:
+        """Lines that have one cause in one phase and another in another, where nobody knows the phase: source and number."""
+        causes: dict[tuple[str, int], set[Cause | None]] = {}
+        for s in self.signals:
+            if s.role is Role.ROOT and not s.certain and s.record is not None:
+                causes.setdefault((s.record.source, s.record.line_no), set()).add(s.cause)
+        return frozenset(place for place, of_it in causes.items() if len(of_it) > 1)
 
 
 def story_of(
@@ -64,18 +108,19 @@ def story_of(
 ) -> Story:
     """Build the story of a unit out of the facts."""
     state = facts.units.get(unit) if unit else next(iter(facts.units.values()), None) if len(facts.units) == 1 else None
-    profile = _profile(rules, facts, state)
-    folded = fold(facts, rules, unit, profile.name if profile else None)
+    read_as, told_by_library = _profile(rules, facts, state)
+    profile = None if told_by_library else read_as
+    folded = fold(facts, rules, unit, read_as.name if read_as else None)
     if not folded.lives:
         folded.lives.append(Draft(index=0))
-    lives = tuple(_finish(d, folded, profile, state, facts) for d in folded.lives)
+    spoke = _spoke(folded)
+    lives = tuple(_finish(d, folded, profile, state, facts, spoke) for d in folded.lives)
     if facts.since_boot:
         facts, lives, at = facts_without_times(facts), tuple(map(life_without_times, lives)), None
         folded.placed = list(map(placed_without_time, folded.placed))
-    issue = life_at_issue(lives, facts, at=at, known_server=profile is not None)
-    quoted = _quoted(folded.placed)
-    heard = any(s.record.origin is Origin.SYSTEMD for s in facts.seen)
-    signals = tuple(s for p in folded.placed if (s := _signal(p, lives, systemd_heard=heard)) is not None and not _only_quoted(s, quoted))
+    told = frozenset(p.life for p in folded.placed if p.rule is not None and p.rule.role is Role.ROOT)
+    issue = life_at_issue(lives, facts, at=at, known_server=profile is not None, told=told)
+    found = signals(Around(facts=facts, rules=rules, lives=lives, placed=folded.placed))
     return Story(
         facts=facts,
         rules=rules,
@@ -84,7 +129,7 @@ def story_of(
         profile=profile,
         lives=lives,
         issue=issue,
-        signals=signals,
+        signals=tuple(signal for _, signal in picked(found, rules)),
         placed=tuple(folded.placed),
         restarts=state.restarts if state and state.restarts is not None else folded.restarts,
         start_limit=folded.start_limit,
@@ -95,14 +140,17 @@ def story_of(
     )
 
 
-def _profile(rules: RuleSet, facts: Facts, state: UnitState | None) -> Profile | None:
-    """Which server it is: by its command line, else by the lines that only one profile knows (all share their HTTP library's lines)."""
+def _profile(rules: RuleSet, facts: Facts, state: UnitState | None) -> tuple[Profile | None, bool]:
+    """Which server it is: by its command line, else by the lines that only one profile knows (all share their HTTP library's lines).
+
+    Second, whether nothing but lines of such a library tells: they can be read as those of that server are, but any program may have written them.
+    """
     line = " ".join((state.argv if state and state.argv else facts.argv) or ())
     for profile in rules.profiles:
         if line and any(re.search(x, line) for x in profile.launch):
-            return profile
+            return profile, False
     known = {m.id: p.name for p in rules.profiles for m in p.marks if m.from_ is Origin.SERVER and (p.launch or p.prefixes)}
-    known.update({f.id: p.name for p in rules.profiles if p.memory for f in p.memory.figures})
+    known.update({f.id: p.name for p in rules.profiles for f in p.figures})
     by_line: dict[tuple[str, int], set[str]] = {}
     for seen in facts.seen:
         if seen.hit.rule in known and seen.record.origin is Origin.SERVER:
@@ -112,15 +160,22 @@ def _profile(rules: RuleSet, facts: Facts, state: UnitState | None) -> Profile |
     own = Counter(known[i] for i in set().union(*alone))
     shared = Counter(known[i] for i in set().union(*by_line.values()))
     named = [p.name for p in rules.profiles if p.name in own]  # in their order: a tie is the same each time
-    best = max(named, key=lambda n: (own[n], shared[n]), default=None)
-    return rules.profile(best)  # None where all that was said is said by any server of that HTTP library
+    library = {m.id for p in rules.profiles for m in p.marks if m.library}
+    sure = Counter(known[i] for i in set().union(*alone) - library)
+    best = max(named, key=lambda n: (sure[n], own[n], shared[n]), default=None)
+    return rules.profile(best), not sure[best or ""]  # None where all that was said is said by any server of that HTTP library
 
 
-def _finish(draft: Draft, folded: Fold, profile: Profile | None, state: UnitState | None, facts: Facts) -> Life:
+def _finish(
+    draft: Draft, folded: Fold, profile: Profile | None, state: UnitState | None, facts: Facts, spoke: Mapping[str, frozenset[Phase]]
+) -> Life:
     last = draft.index == len(folded.lives) - 1
     placed = [p for p in folded.placed if p.life == draft.index]
     if not draft.over:
         _went_down(draft, folded.lives[draft.index + 1] if not last else None, state if last else None, facts)
+    if _cut_off(draft, profile):
+        draft.started_at = None  # unless a state says it
+    same_process = state is not None and state.main_pid in draft.pids
     if last and state is not None:
         _complete(draft, state)
     kernel_killed = any(
@@ -143,7 +198,11 @@ def _finish(draft: Draft, folded: Fold, profile: Profile | None, state: UnitStat
     if last and ended_at is None and kind is not EndKind.NONE:
         ended_at = _last_at(draft, facts)
     lived = ended_at - draft.started_at if ended_at is not None and draft.started_at is not None else None
+    if lived is not None and lived < -SET_BACK_S:
+        lived = None  # the clock was set back while it ran: how long that was no stamp says
     started_at = draft.started_at
+    if last and state is not None and not alive and glued(folded.lives, ended_at, state, facts, same_process=same_process):
+        started_at = lived = None  # that start is of an earlier life
     if last and state is not None and state.duration_s is not None and not alive:
         lived = state.duration_s
         if not draft.by_systemd and ended_at is not None and state.started_at is None:
@@ -151,9 +210,16 @@ def _finish(draft: Draft, folded: Fold, profile: Profile | None, state: UnitStat
     line = state.argv if state and state.argv else facts.argv
     startup = draft.startup
     phase = startup.phase_of()
+    if phase is None and draft.by_systemd and kind in (EndKind.EXIT, EndKind.SIGNAL) and lived is not None and lived <= LAUNCH_S:
+        phase = Phase.LAUNCH  # it ended before it could do more
+    phases = tuple(startup.spans)
+    if alive and last and not phases and draft.by_systemd and profile is not None and profile.marks and _heard(folded):
+        # systemd has started it, and of a server that is heard in this evidence no line is here yet: it imports
+        phase, phases = Phase.LAUNCH, (PhaseSpan(phase=Phase.LAUNCH, started_at=started_at),)
     return Life(
         index=draft.index,
         started_at=started_at,
+        active_at=draft.active_at,
         ended_at=ended_at,
         listening_at=startup.listening_at,
         ready_at=startup.ready_at,
@@ -164,9 +230,13 @@ def _finish(draft: Draft, folded: Fold, profile: Profile | None, state: UnitStat
         stop_asked=draft.stop_asked,
         end=End(kind=kind, by=by, signal=signal, status=status, result=None if state and state.manager else draft.result),  # systemd's word only
         lived_s=max(0.0, lived) if lived is not None else None,
-        phases=tuple(startup.spans),
+        phases=_within(
+            phases, lived, starting_s=max(0.0, draft.active_at - started_at) if draft.active_at is not None and started_at is not None else 0.0
+        ),
         phase=phase,
         progress=startup.progress,
+        behind=startup.behind(spoke),
+        stepped_at=startup.stepped_at,
         last_at=draft.last_at if not last else _last_at(draft, facts) or draft.last_at,
         server=profile.name if profile else None,
         version=_version(draft.versions),
@@ -174,6 +244,29 @@ def _finish(draft: Draft, folded: Fold, profile: Profile | None, state: UnitStat
         pids=frozenset(draft.pids),
         invocation=draft.invocation,
     )
+
+
+def _cut_off(draft: Draft, profile: Profile | None) -> bool:
+    """Whether its beginning lies above the evidence: nobody says when it started, and its server, which opens each life with a line of its own, has not said so here."""
+    if draft.by_systemd or draft.opened or profile is None or not any(mark.opens for mark in profile.marks):
+        return False
+    spans = draft.startup.spans
+    # an excerpt that begins where the process of its HTTP server is said to start begins with a start
+    return all(span.phase is not Phase.LAUNCH for span in spans) and not (spans and spans[0].phase is Phase.BIND)
+
+
+def _heard(folded: Fold) -> bool:
+    """Whether the server's own lines are in the evidence at all: where its output goes elsewhere, silence says nothing."""
+    return any(p.mark is not None and p.seen.record.origin is Origin.SERVER for p in folded.placed)
+
+
+def _spoke(folded: Fold) -> dict[str, frozenset[Phase]]:
+    """What each rank has named in any life of the unit: of a server that lets one rank speak for all, silence of the others means nothing."""
+    found: dict[str, set[Phase]] = {}
+    for draft in folded.lives:
+        for rank, phases in draft.startup.named().items():
+            found.setdefault(rank, set()).update(phases)
+    return {rank: frozenset(phases) for rank, phases in found.items()}
 
 
 def _went_down(draft: Draft, following: Draft | None, state: UnitState | None, facts: Facts) -> None:
@@ -230,8 +323,16 @@ def _complete(draft: Draft, state: UnitState) -> None:
             and not draft.over
         ):
             draft.deactivated = True
-    elif state.active == "active" and draft.started_at is None:
-        draft.started_at = state.since
+    elif state.active == "active":
+        draft.started_at = state.since if draft.started_at is None else draft.started_at
+        draft.active_at = state.since if draft.active_at is None else draft.active_at
+
+
+def _within(phases: tuple[PhaseSpan, ...], lived_s: float | None, *, starting_s: float) -> tuple[PhaseSpan, ...]:
+    """The phases without seconds that the whole life did not last: a clock was set between two of its lines. ``starting_s``: before systemd called it active."""
+    if lived_s is None:
+        return phases
+    return tuple(replace(s, took_s=None) if s.took_s is not None and s.took_s > lived_s + starting_s + SET_BACK_S else s for s in phases)
 
 
 def _alive(draft: Draft, kind: EndKind, state: UnitState | None) -> bool | None:
@@ -250,24 +351,24 @@ def _last_at(draft: Draft, facts: Facts) -> float | None:
 
 
 def _version(wordings: list[str]) -> str | None:
-    """Intersect the version ranges of the wordings seen: ``0.5.4..0.5.9`` and ``0.5.6..`` give ``0.5.6…0.5.9``."""
-    low: tuple[tuple[int, ...], str] | None = None
-    high: tuple[tuple[int, ...], str] | None = None
+    """Intersect the version ranges of the wordings seen: ``0.5.4..0.5.9`` and ``0.5.6..`` give ``0.5.6…0.5.9``. What the server itself says counts alone."""
+    said = {start for start, _, stop in (w.partition("..") for w in wordings) if start == stop}
+    if len(said) == 1:
+        return said.pop()
+    low: tuple[Version, str] | None = None
+    high: tuple[Version, str] | None = None
     for wording in wordings:
         start, _, stop = wording.partition("..")
-        if start and (low is None or _key(start) > low[0]):
-            low = (_key(start), start)
-        if stop and (high is None or _key(stop) < high[0]):
-            high = (_key(stop), stop)
+        first, last = version(start), version(stop)
+        if first is not None and (low is None or first.key > low[0].key):
+            low = (first, start)
+        if last is not None and (high is None or last.key < high[0].key):
+            high = (last, stop)
     if low is None and high is None:
         return None
-    if low and high and low[0] > high[0]:
+    if low and high and beyond(low[1], high[1]):
         return None  # a fork, or lines of two versions
     return f"{low[1] if low else ''}…{high[1] if high else ''}"
-
-
-def _key(version: str) -> tuple[int, ...]:
-    return tuple(int(n) for n in re.findall(r"\d{1,9}", version))
 
 
 def flag_arguments(argv: tuple[str, ...]) -> dict[str, str]:
@@ -295,18 +396,25 @@ def error_times(facts: Facts) -> list[float]:
     return times or [t for b in facts.benches if b.errors for t in (b.first_at, b.last_at) if t is not None]
 
 
-def life_at_issue(lives: tuple[Life, ...], facts: Facts, *, at: float | None, known_server: bool) -> Life:
+def life_at_issue(lives: tuple[Life, ...], facts: Facts, *, at: float | None, known_server: bool, told: Container[int] = ()) -> Life:
     """The life that the client met; else the last one that failed, unless a later one became ready and stayed; else the last.
 
+    ``told``: the lives with a word about a cause. Another whose end is not in the evidence gives way to the failed one before it, whose end is.
     Of a service that this program does not know, running on for a while is all that can be seen of readiness.
     """
     met = error_times(facts)
     if met:
         first = min(met)
-        held = [x for x in lives if x.started_at is not None and x.started_at <= first and (x.ended_at is None or first <= x.ended_at)]
+        # one whose end is told, but not its start, began above the first line that was kept
+        began = [
+            x
+            for x in lives
+            if (x.started_at is not None and x.started_at <= first) or (x.started_at is None and x.ended_at is not None and not x.index)
+        ]
+        held = [x for x in began if x.ended_at is None or first <= x.ended_at]
         if held:
-            return held[-1]
-        before = [x for x in lives if x.started_at is not None and x.started_at <= first]
+            return _restarted(held[-1], lives, max(met))
+        before = [x for x in began if x.ended_at is None or x.ended_at <= first]
         if before:
             return before[-1]
     last = lives[-1]
@@ -314,15 +422,35 @@ def life_at_issue(lives: tuple[Life, ...], facts: Facts, *, at: float | None, kn
         return last
     for life in reversed(lives):
         if failed(life) or (life.ready and life.end.kind is EndKind.NONE and stayed(life, lives, at=at)):
-            return life
+            return _seen_to_end(life, lives, told)
     return lives[-1]
+
+
+def _restarted(life: Life, lives: tuple[Life, ...], last_error_at: float) -> Life:
+    """Of lives that were stopped one after the other, and another that the client met from then on: the last. A server that is told to stop turns its clients away before it ends."""
+    while life.end.kind is EndKind.STOPPED and life.index + 1 < len(lives):
+        following = lives[life.index + 1]
+        if following.started_at is None or following.started_at > last_error_at:
+            break
+        life = following
+    return life
+
+
+def _seen_to_end(life: Life, lives: tuple[Life, ...], told: Container[int]) -> Life:
+    earlier = lives[life.index - 1] if life.index else life
+    better = earlier is not life and failed(earlier) and not _unseen_end(earlier)
+    return earlier if better and _unseen_end(life) and life.index not in told else life
+
+
+def _unseen_end(life: Life) -> bool:
+    return life.end.kind is EndKind.UNKNOWN and life.end.by is EndBy.UNKNOWN and life.end.result is None
 
 
 def stayed(life: Life, lives: tuple[Life, ...], *, at: float | None = None) -> bool:
     """A life that has just become ready after short failed ones has not shown yet that it stays. ``at`` is when it was seen alive: a quiet server logs nothing."""
     before = lives[life.index - 1] if life.index else None
-    if before is None or not failed(before) or before.lived_s is None or before.lived_s > SHORT_S:
-        return True
+    if before is None or not failed(before) or _unseen_end(before) or before.lived_s is None or before.lived_s > SHORT_S:
+        return True  # of a life whose end nobody saw it is not known that it was short
     since = life.ready_at if life.ready_at is not None else life.started_at
     seen_at = max((t for t in (life.last_at, at if life.alive else None) if t is not None), default=None)
     return since is None or seen_at is None or seen_at - since >= STAYED_S
@@ -330,87 +458,3 @@ def stayed(life: Life, lives: tuple[Life, ...], *, at: float | None = None) -> b
 
 def _pid(placed: Placed) -> int | None:
     return whole(placed.seen.hit.captures.get("pid"))
-
-
-def evidence(record: Record, rule: str | None = None, role: Role | None = None) -> Evidence:
-    """Cite a record."""
-    return Evidence(source=record.source, line=record.line_no, text=record.text[:KEPT_TEXT], at=record.at, rule=rule, role=role)
-
-
-def _signal(placed: Placed, lives: tuple[Life, ...], *, systemd_heard: bool) -> Signal | None:
-    rule = placed.rule
-    if rule is None:
-        return None
-    life = lives[placed.life]
-    record = placed.seen.record
-    if rule.server and life.server is not None and life.server not in rule.server:
-        return None
-    phase = placed.phase
-    certain = True
-    if rule.only_in:
-        if phase is None:
-            certain = False
-        elif not _fits(phase, rule):
-            return None
-    if rule.where and not _where(rule, placed, life, systemd_heard=systemd_heard):
-        return None
-    return Signal(
-        rule=rule.id,
-        role=rule.role,
-        cause=rule.cause,
-        life=life.index,
-        rank=record.rank or None,
-        phase=rule.phase if rule.phase is not None and (phase is None or placed.assumed) else phase,
-        at=record.at,
-        record=record,
-        lines=(evidence(record, rule.id, rule.role),),
-        captures=placed.seen.hit.captures,
-        certain=certain,
-        order=placed.order,
-    )
-
-
-def _quoted(placed: list[Placed]) -> dict[tuple[str, int], set[str]]:
-    """Lines that a harmless rule claims as a whole, with the causes that no word in them may speak for."""
-    found: dict[tuple[str, int], set[str]] = {}
-    for p in placed:
-        if p.rule is not None and p.rule.role is Role.BENIGN and p.rule.over:
-            found.setdefault((p.seen.record.source, p.seen.record.line_no), set()).update(p.rule.over)
-    return found
-
-
-def _only_quoted(signal: Signal, quoted: dict[tuple[str, int], set[str]]) -> bool:
-    record = signal.record
-    return record is not None and signal.cause is not None and str(signal.cause) in quoted.get((record.source, record.line_no), ())
-
-
-def _fits(phase: Phase, rule: Rule) -> bool:
-    if phase in rule.only_in:
-        return True
-    # a server that says it is ready serves from then on, whether or not a request has shown it
-    return phase in (Phase.READY, Phase.SERVING) and bool({Phase.READY, Phase.SERVING} & set(rule.only_in))
-
-
-def _where(rule: Rule, placed: Placed, life: Life, *, systemd_heard: bool) -> bool:
-    """``where`` joins a line with facts of its own life; unknown passes, only a contradiction blocks."""
-    from forensics.ruleset import condition
-
-    captures = placed.seen.hit.captures
-
-    def lookup(name: str) -> object | None:
-        if name.startswith("hit."):
-            value = captures.get(name[4:])
-            number = whole(value)
-            return value if number is None else number
-        if name == "life.pids":
-            return set(life.pids) or None
-        facts = {
-            "life.ready": life.ready or None,
-            "life.alive": life.alive,
-            "life.served": life.served or None,
-            "evidence.systemd_lines": int(systemd_heard),
-        }
-        return facts.get(name)
-
-    assert rule.where is not None
-    return condition.parse(rule.where).evaluate(lookup) is not False

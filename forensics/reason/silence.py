@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from forensics.model import Asked, Coverage, Origin, Pick, UnitState, Warn
+from forensics.model import Coverage, Origin, UnitState, Warn
+from forensics.reason import names
 from forensics.reason.manager import operand
 from forensics.reason.place import Story
 
@@ -60,7 +61,7 @@ def silence(story: Story) -> Silence | None:
     )
 
 
-def warnings(story: Story, pick: Pick) -> Iterator[Warn]:
+def warnings(story: Story) -> Iterator[Warn]:
     """What an empty answer must not be taken for, of the unit at issue and of others that were asked about."""
     found = silence(story)
     if found is not None and found.kind in (DENIED, ROTATED, SILENT):
@@ -68,14 +69,11 @@ def warnings(story: Story, pick: Pick) -> Iterator[Warn]:
     state = story.state
     if found is None and state is not None and "rotated" in state.lines and story.facts.coverage.get("journal") is not Coverage.NOT_COLLECTED:
         yield Warn(kind="journal-rotated", text=_rotated(story).text)
-    names = [n for n in (story.unit, *story.facts.unit_names) if n]
+    yield from names.warnings(story)
     for asked in story.facts.asked:
-        if not asked.empty or asked.tool not in ("journalctl", "grep", "") or (asked.unit == pick.asked and pick.how == "mistyped"):
+        if not asked.empty or asked.tool not in ("journalctl", "grep", "") or names.is_another(asked, story):
             continue
-        near = mistyped(asked, names, story)
-        if near is not None:
-            yield near
-        elif asked.filtered:
+        if asked.filtered:
             yield Warn(
                 kind="empty-grep",
                 asked=asked.command,
@@ -87,20 +85,6 @@ def warnings(story: Story, pick: Pick) -> Iterator[Warn]:
                 asked=asked.command,
                 text=f"an empty answer to {asked.limited} ({asked.source}:{asked.line_no}) says nothing of other times and boots",
             )
-
-
-def mistyped(asked: Asked, names: list[str], story: Story) -> Warn | None:
-    """An empty answer about a name that does not exist, where one of a near name does."""
-    from forensics.units import difference, near
-
-    unit = asked.unit
-    if not unit or not names or unit in names or unit == story.pick.asked:
-        return None
-    meant, distance, _ = near(unit, names)
-    if meant is None:
-        return None
-    where = f"({asked.source}:{asked.line_no})" if asked.line_no else f"({asked.source})"
-    return Warn(kind="mistyped-unit", asked=unit, meant=meant, text=f"{difference(unit, meant, distance)}; its empty journal {where} proves nothing")
 
 
 def _heard(story: Story) -> bool:

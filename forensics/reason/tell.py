@@ -5,11 +5,14 @@ from __future__ import annotations
 from forensics import clock
 from forensics.model import Cause, EndKind, Health, MarkKind, Origin, Pick, Warn
 from forensics.reason import beside, silence
-from forensics.reason.client import false_ready
+from forensics.reason.door import false_ready
 from forensics.reason.known import KnownFacts
 from forensics.reason.place import GAVE_UP, Story, failed, stayed
-from forensics.reason.verdict import Verdict
+from forensics.reason.startup import SET_BACK_S
+from forensics.reason.verdict import Verdict, leaves
 
+MOST_ODD = 3
+NOTABLE_STEP_S = 60.0  # systemd's two stamps of one end may lie apart, for the time a stop took
 # what is not readable of these stands under the gaps; the journal's own trouble is a warning
 SIDE_EVIDENCE = (
     "kernel",
@@ -72,9 +75,9 @@ def health(story: Story, verdict: Verdict) -> Health:
         Cause.EVIDENCE_MISSING,
     ):
         return Health.FAILED
-    if last.ready or verdict.cause is Cause.HEALTHY:
-        return Health.HEALTHY
-    return Health.UNKNOWN
+    # of a log that merely stops, while something is wrong that nobody can name, it is not known that the server goes on
+    goes_on = last.ready and not leaves(story) and verdict.cause is not Cause.UNKNOWN
+    return Health.HEALTHY if verdict.cause is Cause.HEALTHY or goes_on else Health.UNKNOWN
 
 
 def warnings(story: Story, known: KnownFacts, pick: Pick, verdict: Verdict) -> tuple[Warn, ...]:
@@ -85,11 +88,9 @@ def warnings(story: Story, known: KnownFacts, pick: Pick, verdict: Verdict) -> t
     if failed_too := _failed_too(story, pick):
         text = f"failed as well, and not looked at: {', '.join(failed_too[:6])}{' …' if len(failed_too) > 6 else ''} (--unit)"
         found.append(Warn(kind="also-failed", text=text))
-    found.extend(silence.warnings(story, pick))
+    found.extend(silence.warnings(story))
     found.extend(beside.warnings(story, verdict))
-    wrong = false_ready(story)
-    if wrong is not None:
-        found.append(wrong)
+    found.extend(false_ready(story))
     if verdict.cause is Cause.PORT_IN_USE and known.value("life.ready") is True:
         found.append(Warn(kind="false-ready", text="the ready line was printed although the port belongs to another process"))
     for problem in [p for p in story.facts.problems if p.source not in SIDE_EVIDENCE][:5]:
@@ -98,6 +99,9 @@ def warnings(story: Story, known: KnownFacts, pick: Pick, verdict: Verdict) -> t
             Warn(kind="turned" if turned else "unread", text=f"{problem.source}{f':{problem.line}' if problem.line else ''}: {problem.text}")
         )
     found.extend(Warn(kind="assumed-zone", text=text) for text in story.facts.assumed)
+    if (stepped := _clock_set(story)) is not None:
+        found.append(Warn(kind="clock-set", text=stepped))
+    found.extend(Warn(kind="client-clock", text=text) for text in story.facts.clocks)
     if story.facts.other_hosts:
         others = ", ".join(f"{name} ({count} lines that matter)" for name, count in list(story.facts.other_hosts.items())[:5])
         found.append(
@@ -106,6 +110,11 @@ def warnings(story: Story, known: KnownFacts, pick: Pick, verdict: Verdict) -> t
                 text=f"this is about {story.facts.about_host}; the evidence holds lines of other hosts, which were left out: {others}",
             )
         )
+    for odd in known.memory.odd[:MOST_ODD]:
+        size = f"{odd.value:g} GiB" if odd.what.endswith("_gib") else f"{odd.value:g}"
+        what = odd.what.removesuffix("_gib").replace("_", " ")
+        text = f"{odd.evidence.source}:{odd.evidence.line} says {size} ({what}): {odd.why}, so nothing is reckoned with it"
+        found.append(Warn(kind="absurd-figure", text=text))
     if verdict.by not in ("root", "health"):  # where the words were found, those that were not saved are not missed
         for source, left_out in story.facts.blobs.items():
             lines = "one message is" if left_out == 1 else f"{left_out} messages are"
@@ -122,6 +131,22 @@ def warnings(story: Story, known: KnownFacts, pick: Pick, verdict: Verdict) -> t
         now = f", and runs since {clock.hms(last_one.started_at)} UTC" if last_one.alive and last_one.started_at is not None else ""
         found.append(Warn(kind="earlier-life", text=f"this is about an earlier life of the unit; it has been started again{now}"))
     return tuple(dict.fromkeys(found))
+
+
+def _clock_set(story: Story) -> str | None:
+    """That the clock was set while the life lasted: by its stamps it ended before it began, or ran for another time than systemd counted."""
+    life = story.issue
+    if life.started_at is None or life.ended_at is None:
+        return None
+    if life.ended_at < life.started_at - SET_BACK_S:
+        back = clock.span(life.started_at - life.ended_at)
+        return f"the clock was set back while it ran: by its stamps it ended {back} before it started; how long it ran, and which line is the later one, is not known by them"
+    if life.active_at is None or life.lived_s is None or story.state is None or story.state.duration_s is None or life is not story.lives[-1]:
+        return None
+    stamps = life.ended_at - life.active_at
+    if abs(stamps - life.lived_s) <= max(NOTABLE_STEP_S, life.lived_s / 10) or stamps < 0:
+        return None
+    return f"the clock was set while it ran: {clock.span(stamps)} by its stamps, {clock.span(life.lived_s)} as systemd counted"
 
 
 def _failed_too(story: Story, pick: Pick) -> list[str]:

@@ -22,8 +22,9 @@ def placed_without_time(placed: Placed) -> Placed:
 def life_without_times(life: Life) -> Life:
     """How long it lived and how long its phases took are known, when that was is not."""
     return replace(
-        life, started_at=None, ended_at=None, listening_at=None, ready_at=None, last_at=None, phases=tuple(replace(span, started_at=None) for span in life.phases),
-        progress=replace(life.progress, at=None) if life.progress is not None else None,
+        life, started_at=None, active_at=None, ended_at=None, listening_at=None, ready_at=None, last_at=None, stepped_at=None, phases=tuple(replace(span, started_at=None) for span in life.phases),
+        progress=replace(life.progress, at=None, first_at=None) if life.progress is not None else None,
+        behind=replace(life.behind, since=None) if life.behind is not None else None,
     )  # fmt: skip
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from forensics.model import Cause, EndBy, EndKind, Evidence, Origin, Role, Signal, Status
+from forensics.model import Cause, EndBy, EndKind, Evidence, MarkKind, Origin, Phase, Role, Signal, Status
 from forensics.reason.known import KnownFacts
 from forensics.reason.place import GAVE_UP, Story, failed
-from forensics.reason.weigh import HARMLESS, ORDER, fatal, firm, foreign, ranked, survived
+from forensics.reason.said import is_asked
+from forensics.reason.weigh import HARMLESS, ORDER, fatal, firm, foreign, ranked, specific, survived
 from forensics.ruleset.schema import Rule
+from forensics.ruleset.versions import may_be
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,11 +34,15 @@ def conditions(known: KnownFacts) -> list[Signal]:
     for rule in story.rules.rules:
         if rule.when is None or (rule.server and story.issue.server is not None and story.issue.server not in rule.server):
             continue
+        if not may_be(story.issue.version, since=rule.since, until=rule.until):
+            continue
         parsed = condition.parse(rule.when)
         holds = parsed.evaluate(known.value)
-        if holds is False or (holds is None and not _may_hold(rule, parsed.names, known)):
+        if holds is False or (holds is None and not _may_hold(rule, parsed.leans_on, known)):
             continue
-        lines = tuple(dict.fromkeys(line for name in sorted(parsed.names, key=lambda n: (n == "client.ok", n)) for line in known.get(name).evidence))
+        lines = tuple(
+            dict.fromkeys(line for name in sorted(parsed.leans_on, key=lambda n: (n == "client.ok", n)) for line in known.get(name).evidence)
+        )
         found.append(
             Signal(
                 rule=rule.id,
@@ -54,19 +60,20 @@ def conditions(known: KnownFacts) -> list[Signal]:
 
 def _may_hold(rule: Rule, names: Iterable[str], known: KnownFacts) -> bool:
     """An unknown condition is worth a hypothesis only where all that can be measured was, and just the state of the unit is not known."""
-    measured = [n for n in names if not n.startswith(("life.", "unit.", "evidence."))]
+    # that a line was not said can rarely be known
+    measured = [n for n in names if not n.startswith(("life.", "unit.", "evidence.")) and not (is_asked(n) and known.value(n) is None)]
     return rule.role is not Role.MECHANISM and bool(measured) and all(known.value(n) is not None for n in measured)
 
 
 def decide(story: Story, signals: Sequence[Signal]) -> Verdict:
     """Choose the cause: root, then mechanism, then state, then what the health says."""
-    if story.pick.how == "missing" and story.state is None and story.pick.why:
+    if story.pick.how == "elsewhere":
         return Verdict(cause=Cause.EVIDENCE_MISSING, status=Status.SUPPORTED, by="unknown")
     mine = [s for s in signals if s.life == story.issue.index and s.cause is not None and not foreign(story, s)]
     roots = ranked(story, [s for s in mine if s.role is Role.ROOT and _can_explain(story, s)])
     certain = [s for s in roots if firm(story, s) is not Status.POSSIBLE]
     dying = any(not survived(story, s) for s in story.of_issue(Role.CASCADE))
-    healthy = [s for s in mine if s.cause is Cause.HEALTHY and s.certain and not dying]
+    healthy = [s for s in mine if s.cause is Cause.HEALTHY and s.certain and not dying and not leaves(story)]
     # a loop is the history of the unit: no reason against a life that became ready and stays
     stands = story.issue.alive is True or (story.issue.ready and story.issue.end.kind is EndKind.NONE)
     stopped = story.issue.end.kind is EndKind.STOPPED or (story.issue.stop_asked and story.issue.alive is not True)
@@ -83,14 +90,12 @@ def decide(story: Story, signals: Sequence[Signal]) -> Verdict:
     mechanisms = [s for s in mine if s.role is Role.MECHANISM and not (stands and s.rule in whens)]
     states = [s for s in mine if s.role is Role.STATE and s.cause is not Cause.HEALTHY and _can_explain(story, s) and not survived(story, s)]
     if mechanisms and story.issue.alive is not True:
-        mechanisms.sort(key=lambda s: (_mechanism_rank(s), s.order))
-        return _verdict(story, mechanisms, "mechanism")
+        return _verdict(story, sorted(specific(story, mechanisms), key=lambda s: (_mechanism_rank(s), s.order)), "mechanism")
     made = _ended(story)
     if made is not None:
         return made
     if states:
-        states.sort(key=lambda s: (not s.certain, s.order))
-        return _verdict(story, states, "state")
+        return _verdict(story, sorted(specific(story, states), key=lambda s: (not s.certain, s.order)), "state")
     unwell = story.state is not None and story.state.health in ("unhealthy", "starting")
     if healthy and not unwell:
         return Verdict(cause=Cause.HEALTHY, status=None, signals=tuple(healthy), by="health")
@@ -105,6 +110,12 @@ def decide(story: Story, signals: Sequence[Signal]) -> Verdict:
         told = any(s.record.origin is Origin.SYSTEMD for s in story.facts.seen)
         return Verdict(cause=Cause.OPERATOR_STOP, status=Status.SUPPORTED if told else Status.POSSIBLE, by="health")
     return Verdict(cause=Cause.UNKNOWN, status=None, by="unknown")
+
+
+def leaves(story: Story) -> bool:
+    """Whether it says that it goes down, where nobody says that it lives: not for what, and not that it is gone, but well it is not."""
+    rules = (story.rules.rule(s.rule) for s in story.of_issue(Role.CONTEXT))
+    return story.issue.alive is not True and any(rule is not None and rule.phase is Phase.STOPPING for rule in rules)
 
 
 def _stopped(story: Story, mine: Sequence[Signal], certain: Sequence[Signal]) -> Verdict:
@@ -126,12 +137,23 @@ def _can_explain(story: Story, signal: Signal) -> bool:
     content = [b for b in story.facts.benches if b.ok and not b.failed and not b.errors]
     if content and signal.record is not None and signal.record.origin is Origin.SERVER:
         return False  # somebody else's bad requests: the client in question was answered
+    if signal.record is not None and signal.record.origin is Origin.SERVER and _met_otherwise(story, signal):
+        return False  # or it was never let in, or was answered otherwise: none of these requests was its own
     return not (failed(story.issue) or any(True for _ in story.of_issue(Role.CASCADE)))
+
+
+def _met_otherwise(story: Story, signal: Signal) -> bool:
+    """Whether each client says of all its failures what they were, and they are not what this line of the server's log tells of."""
+    if not story.facts.benches or any(not b.errors or "other" in b.errors for b in story.facts.benches):
+        return False
+    kinds = {kind for b in story.facts.benches for kind in b.errors}
+    status = signal.captures.get("status")
+    return (kinds == {"refused"} and not any(b.ok for b in story.facts.benches)) or (status is not None and f"http-{status}" not in kinds)
 
 
 def _before_stop(roots: Iterable[Signal], story: Story) -> bool:
     """Whether something had failed before the stop was asked: then the stop is not the story."""
-    stops = [p.order for p in story.placed if p.life == story.issue.index and p.mark is not None and str(p.mark.kind) in ("stop-asked", "stopping")]
+    stops = [p.order for p in story.marks if p.mark is not None and p.mark.kind in (MarkKind.STOP_ASKED, MarkKind.STOPPING)]
     first = min(stops, default=1 << 30)
     met = {r.id for r in story.rules.rules if r.when and ("client." in r.when or "accept." in r.when)}
     return any((s.order < first or s.rule in met) and s.cause is not Cause.OPERATOR_STOP and not survived(story, s) for s in roots)
@@ -173,13 +195,15 @@ def _ended(story: Story) -> Verdict | None:
     signal = Signal(rule="", role=Role.MECHANISM, cause=cause, life=story.issue.index, phase=story.issue.phase, at=story.issue.ended_at, lines=lines)
     told = end.result or (story.state is not None and story.state.manager)
     status = Status.ESTABLISHED if end.kind in (EndKind.OOM_KILL, EndKind.WATCHDOG) and told else Status.SUPPORTED
+    if end.kind is EndKind.TIMEOUT and not any(p.mark is not None and p.mark.kind is MarkKind.START_TIMEOUT for p in story.placed):
+        status = Status.POSSIBLE  # systemd says "timeout" of a stop that took too long as well
     return Verdict(cause=cause, status=status, signals=(signal,), by="mechanism")
 
 
 def _verdict(story: Story, signals: Sequence[Signal], by: str) -> Verdict:
     first = signals[0]
     assert first.cause is not None
-    rule = next((r for r in story.rules.rules if r.id == first.rule), None)
+    rule = story.rules.rule(first.rule)
     same = tuple(s for s in signals if s.cause is first.cause)
     statuses = sorted((firm(story, s) for s in same), key=lambda s: ORDER[s])
     status = statuses[0]

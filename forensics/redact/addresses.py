@@ -7,22 +7,24 @@ import re
 from collections.abc import Callable
 from itertools import count
 
+from forensics import lazily
+
 # Digits first, then what may not stand before them: a pattern that begins with a look-behind is tried at every byte.
-_V4 = re.compile(rb"[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}(?![0-9]|\.[0-9]|[\w+~]|-[0-9a-zA-Z])")
-_V6 = re.compile(rb"[23][0-9a-fA-F]{3}:[0-9a-fA-F:]{2,36}(?:\.[0-9]{1,3}){0,3}(?![\w:]|\.[0-9])")
+_V4 = lazily.pattern(rb"[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}(?![0-9]|\.[0-9]|[\w+~]|-[0-9a-zA-Z])")
+_V6 = lazily.pattern(rb"[23][0-9a-fA-F]{3}:[0-9a-fA-F:]{2,36}(?:\.[0-9]{1,3}){0,3}(?![\w:]|\.[0-9])")
 _BEFORE = 48
-_NOT_BEFORE = re.compile(rb"(?:[\w.~+-]|[A-Za-z0-9_]/|[a-z]-)$")
+_NOT_BEFORE = lazily.pattern(rb"(?:[\w.~+-]|[A-Za-z0-9_]/|[a-z]-)$")
 # A number of four parts is a version where something before it says so; an address where it has a port, a prefix length or a scheme.
-_VERSION = re.compile(
+_VERSION = lazily.pattern(
     rb"(?i)(?:versions?|\bver\b|\bv|driver|cuda|cudnn|nccl|cublas|cu1[0-9]|nvidia[\w-]*|torch[\w-]*|triton|rocm|hip|firmware|vbios|bios|build|release|revision|rev"
     rb"|toolkit|runtime|kernel(?!:)|packages?|lib[\w+-]+|python[\w.-]*|glibc|java|jdk|chrome|[=<>~!]=)(?:[\"']?[ \t]{0,20}[:=(]?[ \t\"']{0,20})$"
 )
-_PLACE = re.compile(rb":[0-9]{1,5}(?![0-9])|/[0-9]{1,2}(?![0-9.])")
-_PLACED = re.compile(rb"(?:://|@|\b(?:from|src=|dst=|SRC=|DST=|rhost=|addr=|address|client|peer|inet) ?)$")
+_PLACE = lazily.pattern(rb":[0-9]{1,5}(?![0-9])|/[0-9]{1,2}(?![0-9.])")
+_PLACED = lazily.pattern(rb"(?:://|@|\b(?:from|src=|dst=|SRC=|DST=|rhost=|addr=|address|client|peer|inet) ?)$")
 
-_MAIL = re.compile(rb"@([A-Za-z0-9][A-Za-z0-9-]{0,62}(?:\.[A-Za-z0-9][A-Za-z0-9-]{0,62}){1,6})(?![\w@-]|\.\w)")
-_LOCAL = re.compile(rb"[A-Za-z0-9._%+-]{1,64}$")
-_NO_DOMAIN = re.compile(
+_MAIL = lazily.pattern(rb"@([A-Za-z0-9][A-Za-z0-9-]{0,62}(?:\.[A-Za-z0-9][A-Za-z0-9-]{0,62}){1,6})(?![\w@-]|\.\w)")
+_LOCAL = lazily.pattern(rb"[A-Za-z0-9._%+-]{1,64}$")
+_NO_DOMAIN = lazily.pattern(
     rb"(?i)(?:^|\.)(?:service|socket|timer|mount|automount|slice|scope|target|path|device|swap|invalid|example|localhost|py|so|log|journal|gz|xz|zst|tar|img|deb|rpm|whl|bin|pt|gguf|onnx|html|xml|txt|json|yaml|yml|conf|sh|js|ts|git"
     rb"|[0-9][\w-]*)$|^lists\.|^example\.(?:com|org|net)$"
 )

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from forensics import lazily
 from forensics.redact.cover import Span, cover, span
 
 # Words of a command stand apart by spaces, by NUL (/proc/PID/cmdline), or as the elements of a printed list.
@@ -14,7 +13,7 @@ _COMMAND_CHARS = 400
 
 # program, then in its own words: what stands before the value, the value
 _PROGRAMS = tuple(
-    (hint, re.compile(rf"{_STARTS}(?:{program})(?={_SEP})"), re.compile(rf"{_SEP}{before}(?![\"'\\]?(?:\$|%s|\[masked\]|<))"))
+    (hint, lazily.pattern(rf"{_STARTS}(?:{program})(?={_SEP})"), lazily.pattern(rf"{_SEP}{before}(?![\"'\\]?(?:\$|%s|\[masked\]|<))"))
     for hint, program, before in (
         (("mysql", "mariadb"), r"mysql[a-z]{0,10}|mariadb(?:-[a-z]{1,10})?", r"-p(?=[^\s\"'\x00])"),
         (("sshpass",), r"sshpass", rf"-p{_SEP}?"),
@@ -34,14 +33,14 @@ _PROGRAMS = tuple(
         (("ngrok",), r"ngrok", rf"(?:config{_SEP}add-)?authtoken{_SEP}"),
     )
 )  # fmt: skip
-_ENDS_COMMAND = re.compile(r"[\n;|&]")
-_VALUE = re.compile(rf"{_VALUE_CHARS}{{1,512}}")
+_ENDS_COMMAND = lazily.pattern(r"[\n;|&]")
+_VALUE = lazily.pattern(rf"{_VALUE_CHARS}{{1,512}}")
 
 # One line of words: before the value, and the value. The value of a prose line needs letters and digits, or it is a word.
 _MIXED = r"(?=[^\s\"']{0,64}[0-9])(?=[^\s\"']{0,64}[A-Za-z])"
 _AT_ONCE = r"(?!(?:md5|sha-?[0-9]{1,3}|scram|base64|utf-?8|bcrypt|argon2|pbkdf2|aes|rsa|ed25519|v[0-9]|\d+[a-z]{1,5}\b|0x|[A-Za-z]{1,20}Error)(?![A-Za-z0-9]))"
 _LINES = tuple(
-    (hint, re.compile(pattern))
+    (hint, lazily.pattern(pattern))
     for hint, pattern in (
         # ~/.netrc, in one line or over several
         ("password", r"(?i)(?:machine[ \t]{1,4}\S{1,255}|default)[ \t]{1,4}login[ \t]{1,4}\S{1,255}[ \t]{1,4}password[ \t]{1,4}"),

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import re
 
+from forensics import lazily
+
 MASK = "[masked]"
 ENDS = r"(?=\.?(?:[\"'\s)}\]&\x1b]|$|[,;](?:[\s\"']|$|\w{1,80}=)))"
-HARMLESS = re.compile(rf"(?:none|null|nil|true|false|yes|no|auto|empty|set|unset|required|\*{{3,40}}|%[sdr]|<[a-z_ -]{{1,20}}>){ENDS}")
-NUMBER = re.compile(rf"[-+]?[0-9][0-9_,.]{{0,40}}(?:e[-+]?[0-9]{{1,4}})?(?:%|[kmgt]i?b?|ms|s)?{ENDS}")
-_SCHEME = re.compile(r"(?:bearer|basic|token|apikey|api-key|key|negotiate|ntlm)[ \t]{1,4}(?=\S)")
-_LONG_SCHEME = re.compile(r"(?:digest|aws4-hmac-sha256|hawk|oauth|signature|gnap|dpop)[ \t]{1,4}(?=\S)")
-_WRAPPER = re.compile(r"<?[A-Za-z_][\w.]{0,80}\((?:\w{1,30}=)?(?=[bBuUrRfF]{0,2}[\"'])")
-_QUOTE = re.compile(r"[bBuUrRfF]{0,2}(\\{0,7})([\"'])(?:\2\2)?")
-RUN = re.compile(r"[^\s\"'\x00\x1b]+")
-QUERY_RUN = re.compile(r"[^\s\"'\x00\x1b&#]+")
-_JOINED_QUOTE = re.compile(r"[\"'](?=\w)")
-_ITEM = re.compile(rf"{re.escape(MASK)}|[ \t\r]+|\n|[,:]|[\[({{]|[\])}}]|[bBuU]?\\{{0,7}}[\"']|[^\s,:\[\](){{}}\"'\\]+|\\")
-_KEY_OF_MAP = re.compile(r"[A-Za-z_]{1,20}\\{0,7}[\"']\s{0,4}:")
-_AFTER_GROUP = re.compile(r"[\s,;)}\]\"'&.|<>\\\x1b]|$")
+HARMLESS = lazily.pattern(rf"(?:none|null|nil|true|false|yes|no|auto|empty|set|unset|required|\*{{3,40}}|%[sdr]|<[a-z_ -]{{1,20}}>){ENDS}")
+NUMBER = lazily.pattern(rf"[-+]?[0-9][0-9_,.]{{0,40}}(?:e[-+]?[0-9]{{1,4}})?(?:%|[kmgt]i?b?|ms|s)?{ENDS}")
+_SCHEME = lazily.pattern(r"(?:bearer|basic|token|apikey|api-key|key|negotiate|ntlm)[ \t]{1,4}(?=\S)")
+_LONG_SCHEME = lazily.pattern(r"(?:digest|aws4-hmac-sha256|hawk|oauth|signature|gnap|dpop)[ \t]{1,4}(?=\S)")
+_WRAPPER = lazily.pattern(r"<?[A-Za-z_][\w.]{0,80}\((?:\w{1,30}=)?(?=[bBuUrRfF]{0,2}[\"'])")
+_QUOTE = lazily.pattern(r"[bBuUrRfF]{0,2}(\\{0,7})([\"'])(?:\2\2)?")
+RUN = lazily.pattern(r"[^\s\"'\x00\x1b]+")
+QUERY_RUN = lazily.pattern(r"[^\s\"'\x00\x1b&#]+")
+_JOINED_QUOTE = lazily.pattern(r"[\"'](?=\w)")
+_ITEM = lazily.pattern(rf"{re.escape(MASK)}|[ \t\r]+|\n|[,:]|[\[({{]|[\])}}]|[bBuU]?\\{{0,7}}[\"']|[^\s,:\[\](){{}}\"'\\]+|\\")
+_KEY_OF_MAP = lazily.pattern(r"[A-Za-z_]{1,20}\\{0,7}[\"']\s{0,4}:")
+_AFTER_GROUP = lazily.pattern(r"[\s,;)}\]\"'&.|<>\\\x1b]|$")
 _GROUP_CHARS, _BARE_GROUP_CHARS = 1 << 16, 256
 Span = tuple[int, int]
 

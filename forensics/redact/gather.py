@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from forensics import lazily
+
 Place = tuple[int, int]
 
 _USER = rb"([A-Za-z_][A-Za-z0-9_.-]{0,31}?)"
@@ -19,7 +21,7 @@ _Forward = tuple[tuple[bytes, re.Pattern[bytes]], ...]
 
 
 def _forward(*pairs: tuple[bytes, bytes]) -> _Forward:
-    return tuple((hint, re.compile(pattern)) for hint, pattern in pairs)
+    return tuple((hint, lazily.pattern(pattern)) for hint, pattern in pairs)
 
 
 _USERS = _forward(
@@ -67,17 +69,17 @@ _STAMPS = (
     rb"[0-9]{10}\.[0-9]{6}",
     rb"\[ {0,8}[0-9]{1,9}\.[0-9]{6}\]",
 )
-_COLUMN = re.compile(rb"\n(?:" + b"|".join(_STAMPS) + rb") " + _HOST + rb" (?:[\w./@()-]{1,80}\[[0-9]{1,10}\]|kernel): ")
-_AT_HOST = re.compile(rb"@([A-Za-z0-9][A-Za-z0-9_.-]{0,252})")
-_LOGIN_USER = re.compile(rb"(?:^|(?<=[\s\[\"'\x00]))([A-Za-z_][\w.-]{0,31})$")
+_COLUMN = lazily.pattern(rb"\n(?:" + b"|".join(_STAMPS) + rb") " + _HOST + rb" (?:[\w./@()-]{1,80}\[[0-9]{1,10}\]|kernel): ")
+_AT_HOST = lazily.pattern(rb"@([A-Za-z0-9][A-Za-z0-9_.-]{0,252})")
+_LOGIN_USER = lazily.pattern(rb"(?:^|(?<=[\s\[\"'\x00]))([A-Za-z_][\w.-]{0,31})$")
 # a prompt: "ann@box:~$ ", "[ann@box log]# "
-_PROMPT = re.compile(rb":[^\s:]{0,200}[$#%>](?:\s|$)| [^\s\]]{1,200}\][$#%>]")
-_SSH = re.compile(rb"\b(?:ssh|scp|sftp|rsync|mosh|ssh-copy-id)[\s\"'\x00]")
-_LISTED = re.compile(rb"\n[dlbcps-][rwxsStT-]{9}[.+@]? +[0-9]+ " + _USER + rb" +(\S{1,64}) +[0-9]")
-_NAME = re.compile(rb"[a-z_][a-z0-9_.-]{0,31}")
-_ROW_WORD = re.compile(rb"\S+")
-_CLAIMED = re.compile(rb"nvalid user " + _USER + rb"(?= (?:from |[0-9a-fA-F]{1,4}[.:]))")
-_STEM = re.compile(rb"[A-Za-z0-9:_.\\@-]{1,255}$")
+_PROMPT = lazily.pattern(rb":[^\s:]{0,200}[$#%>](?:\s|$)| [^\s\]]{1,200}\][$#%>]")
+_SSH = lazily.pattern(rb"\b(?:ssh|scp|sftp|rsync|mosh|ssh-copy-id)[\s\"'\x00]")
+_LISTED = lazily.pattern(rb"\n[dlbcps-][rwxsStT-]{9}[.+@]? +[0-9]+ " + _USER + rb" +(\S{1,64}) +[0-9]")
+_NAME = lazily.pattern(rb"[a-z_][a-z0-9_.-]{0,31}")
+_ROW_WORD = lazily.pattern(rb"\S+")
+_CLAIMED = lazily.pattern(rb"nvalid user " + _USER + rb"(?= (?:from |[0-9a-fA-F]{1,4}[.:]))")
+_STEM = lazily.pattern(rb"[A-Za-z0-9:_.\\@-]{1,255}$")
 _ROWS = 5000
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
+from forensics import lazily
 from forensics.model import Capture, Section, Target, TargetKind, Word
 from forensics.redact import gather
 from forensics.redact.addresses import Addresses
@@ -13,10 +14,10 @@ from forensics.redact.words import SYSTEM_HOSTS, SYSTEM_USERS, kept
 
 _BLOCK_BYTES = 1 << 20
 _LONG_LINE = 1 << 22
-_PSEUDONYM = re.compile(r"(?:user|host)-[0-9]{1,6}")
-_ADDRESS = re.compile(r"[0-9.]+|[0-9a-fA-F]{0,4}:[0-9a-fA-F:.]*|\[.*\]")
-_HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,252}")
-_USER = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,31}")
+_PSEUDONYM = lazily.pattern(r"(?:user|host)-[0-9]{1,6}")
+_ADDRESS = lazily.pattern(r"[0-9.]+|[0-9a-fA-F]{0,4}:[0-9a-fA-F:.]*|\[.*\]")
+_HOST = lazily.pattern(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,252}")
+_USER = lazily.pattern(r"[A-Za-z_][A-Za-z0-9_.-]{0,31}")
 # endings of a host's name that say nothing of whose it is, so that box.local is the host box
 _LOCAL = "local|lan|internal|localdomain|home|intranet|corp"
 _MOST_NAMES = 4096

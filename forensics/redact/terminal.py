@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
+from forensics import lazily
 
 # Colours alone (SGR) are dropped: servers colour their own prefixes, and no text can hide behind the lack of a colour.
-_SGR = re.compile(r"\x1b\[[0-9;:]{0,64}m")
+_SGR = lazily.pattern(r"\x1b\[[0-9;:]{0,64}m")
 
 
 def neutralise(text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from forensics import lazily
 from forensics.redact.cover import MASK, without
 from forensics.redact.named import entry_spans, flag_spans, login_spans, lower, named_spans
 
@@ -11,24 +12,24 @@ from forensics.redact.named import entry_spans, flag_spans, login_spans, lower, 
 # by their last word alone and looked at from there: a pattern that begins with any word would be tried at every letter of every line.
 
 _BEGIN, _END = r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----", r"-----END [A-Z ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
-_PRIVATE_KEY = re.compile(rf"({_BEGIN})((?:(?!-----BEGIN ).){{0,20000}}?)({_END})", re.DOTALL)
+_PRIVATE_KEY = lazily.pattern(rf"({_BEGIN})((?:(?!-----BEGIN ).){{0,20000}}?)({_END})", re.DOTALL)
 # Cut off before its end: only lines that end like a key. A message that merely names the marker must not cost the log behind it.
-_OPEN_PRIVATE_KEY = re.compile(rf"({_BEGIN})((?:\s{{0,4}}[^\n]{{0,200}}?[A-Za-z0-9+/]{{24,}}={{0,2}}[ \t\r]{{0,4}}(?=\n|$)){{1,400}})()")
-_LAST_WORD = re.compile(r"\S+(?=\s*$)")
+_OPEN_PRIVATE_KEY = lazily.pattern(rf"({_BEGIN})((?:\s{{0,4}}[^\n]{{0,200}}?[A-Za-z0-9+/]{{24,}}={{0,2}}[ \t\r]{{0,4}}(?=\n|$)){{1,400}})()")
+_LAST_WORD = lazily.pattern(r"\S+(?=\s*$)")
 # The values in a Kubernetes Secret, whatever they are called; only where the document says that it is one.
-_KUBERNETES = re.compile(r"^(?:data|stringData):[ \t]*\n(?:[ \t]+[^\n]*(?:\n|$)){1,400}", re.MULTILINE)
-_ENTRY = re.compile(r"^([ \t]+[\w.-]{1,253}:[ \t]+)(?!\[masked\][ \t]*$|\|)(\S[^\n]*)$", re.MULTILINE)
+_KUBERNETES = lazily.pattern(r"^(?:data|stringData):[ \t]*\n(?:[ \t]+[^\n]*(?:\n|$)){1,400}", re.MULTILINE)
+_ENTRY = lazily.pattern(r"^([ \t]+[\w.-]{1,253}:[ \t]+)(?!\[masked\][ \t]*$|\|)(\S[^\n]*)$", re.MULTILINE)
 # One line of a key's inside, without the lines around it (a report cites lines one by one): of such a length, of three kinds of characters, alone at the end.
 _KEY_LINES = frozenset({64, 70, 76})
-_KEY_LINE = re.compile(r"(?=[a-z0-9+/]{0,75}[A-Z])(?=[A-Z0-9+/]{0,75}[a-z])(?=[A-Za-z+/]{0,75}[0-9])[A-Za-z0-9+][A-Za-z0-9+/]{63,75}")
-_URL_TOKEN = re.compile(r"(?i)(https?://)([^/\s:@'\"]{20,1024})((?::(?:x-oauth-basic|\[masked\]))?@)")
-_WEBHOOK = re.compile(r"(?i)(hooks\.slack\.com/[a-z]{1,20}/|discord(?:app)?\.com/api/webhooks/|\.webhook\.office\.com/)([a-z0-9_@/-]{8,512})")
-_BEARER = re.compile(
+_KEY_LINE = lazily.pattern(r"(?=[a-z0-9+/]{0,75}[A-Z])(?=[A-Z0-9+/]{0,75}[a-z])(?=[A-Za-z+/]{0,75}[0-9])[A-Za-z0-9+][A-Za-z0-9+/]{63,75}")
+_URL_TOKEN = lazily.pattern(r"(?i)(https?://)([^/\s:@'\"]{20,1024})((?::(?:x-oauth-basic|\[masked\]))?@)")
+_WEBHOOK = lazily.pattern(r"(?i)(hooks\.slack\.com/[a-z]{1,20}/|discord(?:app)?\.com/api/webhooks/|\.webhook\.office\.com/)([a-z0-9_@/-]{8,512})")
+_BEARER = lazily.pattern(
     r"(?i)\b(bearer[ \t]{1,4})(?!(?:tokens?|auth[a-z]{0,20}|schemes?|realm|errors?|format|prefix|headers?|credentials?|required)\b)([a-z0-9._~+/=-]{8,})"
 )
-_BASIC = re.compile(r"\b([Bb]asic[ \t]{1,4})(?=[A-Za-z0-9+/]{0,40}(?:[0-9=]|[a-z][A-Z]))([A-Za-z0-9+/=]{8,})")
-_DIGEST = re.compile(r"(?i)\b(digest[ \t]{1,4})(?=username=)([^\n]{1,4096})")
-_SHAPES = re.compile(
+_BASIC = lazily.pattern(r"\b([Bb]asic[ \t]{1,4})(?=[A-Za-z0-9+/]{0,40}(?:[0-9=]|[a-z][A-Z]))([A-Za-z0-9+/=]{8,})")
+_DIGEST = lazily.pattern(r"(?i)\b(digest[ \t]{1,4})(?=username=)([^\n]{1,4096})")
+_SHAPES = lazily.pattern(
     # behind "\\n" in a printed text, behind %3D, and behind the m of a colour a word begins as well
     r"(?:(?<![A-Za-z0-9_])|(?<=\\[nrt])|(?<=%[0-9A-Fa-f][0-9A-Fa-f])|(?<=[0-9\[]m))(?:"
     r"((?:hf|npm|r8|gsk)_)[A-Za-z0-9]{16,}"
@@ -85,7 +86,7 @@ _SHAPE_HINTS = (
     ),
     *("tvly-", "lin_api", "shpa", "shpss", "dop_v1", "wandb_v1", "SG."),
 )
-_LONG_AFTER_NUMBER = re.compile(r":(?<=[0-9]:)[A-Za-z0-9_-]{30}")
+_LONG_AFTER_NUMBER = lazily.pattern(r":(?<=[0-9]:)[A-Za-z0-9_-]{30}")
 # What commands.py could have to do with: nearly every line of a log is answered here.
 _WORDS = (
     *(

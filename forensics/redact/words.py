@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from pathlib import Path
 
 import forensics
+from forensics import lazily
 
 # Accounts that a distribution, an image or a package makes: they say nothing of a person.
 _USERS = (
@@ -34,10 +34,10 @@ _COMMON = (
     "active inactive loaded failed process duration tasks memory cgroup status invocation triggers docs entries reboot boot activating exited killed dumped signal "
     "result code pid uid started stopped starting stopping stopped scheduled job restart counter succeeded finished reached target slice scope session"
 )
-_WORD = re.compile(r"[A-Za-z][A-Za-z0-9_-]+")
-_ESCAPES = re.compile(r"\\[A-Za-z]")  # \bkilled
-_CASES = re.compile(r"\[([A-Za-z])[A-Za-z]\]")  # [Kk]illed
-_SAMPLES = re.compile(r"( *)(?:- )?samples:")
+_WORD = lazily.pattern(r"[A-Za-z][A-Za-z0-9_-]+")
+_ESCAPES = lazily.pattern(r"\\[A-Za-z]")  # \bkilled
+_CASES = lazily.pattern(r"\[([A-Za-z])[A-Za-z]\]")  # [Kk]illed
+_SAMPLES = lazily.pattern(r"( *)(?:- )?samples:")
 
 
 @lru_cache(maxsize=1)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from forensics import clock, redact
-from forensics.model import Advice, ClientView, Diagnosis, End, Evidence, Hypothesis, Life, PhaseSpan
+from forensics.model import Advice, Behind, ClientView, Diagnosis, End, Evidence, Follow, Hypothesis, Life, Memory, PhaseSpan, Template
 from forensics.report import cite
 
 SCHEMA = "ddforensics/diagnosis/1"
@@ -43,8 +43,10 @@ def as_dict(diagnosis: Diagnosis, *, mask: cite.Wash = redact.secrets) -> dict[s
         "also": [str(cause) for cause in d.also],
         "headline": d.headline,
         "phase": _word(d.phase),
-        "progress": {"done": d.progress.done, "of": d.progress.of, "what": d.progress.what or None} if d.progress else None,
+        "progress": _progress(d) if d.progress else None,
+        "behind": _behind(d.behind) if d.behind else None,
         "started_at": _time(d.started_at),
+        "active_at": _time(d.active_at),
         "active_for_s": _seconds(d.active_for_s),
         "listening_at": _time(d.listening_at),
         "ready_at": _time(d.ready_at),
@@ -54,9 +56,15 @@ def as_dict(diagnosis: Diagnosis, *, mask: cite.Wash = redact.secrets) -> dict[s
         "end": _end(d.end),
         "client": _client(d.client) if d.client else None,
         "evidence": [_evidence(e) for e in d.evidence],
+        "follows": [_follow(f) for f in d.follows],
         "hypotheses": [_hypothesis(h) for h in d.hypotheses],
         "advice": [_advice(a) for a in d.advice],
+        "memory": _memory(d.memory) if d.memory else None,
+        "trees": [{"metric": t.metric, "topk": t.topk, "budget": t.budget, "value": t.value, "share": t.share, "wrong": t.wrong} for t in d.trees],
         "changed": [{"what": c.what, "before": c.before, "after": c.after, "since": c.since} for c in d.changed],
+        "good_life": _life(d.good) if d.good else None,
+        "novel": [_template(t) for t in d.novel],
+        "absent": [_template(t) for t in d.absent],
         "phases": [_phase(p) for p in d.phases],
         "lives": [_life(life) for life in d.lives],
         "timeline": [{"at": _time(m.at), "source": m.source, "text": m.text} for m in d.timeline],
@@ -84,6 +92,22 @@ def _seconds(seconds: float | None) -> float | None:
     return None if seconds is None or not math.isfinite(seconds) else round(float(seconds), 6)
 
 
+def _progress(d: Diagnosis) -> dict[str, Any]:
+    bar = d.progress
+    assert bar is not None
+    return {"done": bar.done, "of": bar.of, "what": bar.what or None, "at": _time(bar.at), "age_s": _seconds(cite.age_s(d))}
+
+
+def _behind(behind: Behind) -> dict[str, Any]:
+    return {
+        "rank": behind.rank,
+        "ranks": list(behind.ranks),
+        "phase": _word(behind.phase),
+        "since": _time(behind.since),
+        "others": _word(behind.others),
+    }
+
+
 def _end(end: End) -> dict[str, Any]:
     return {"kind": str(end.kind), "by": str(end.by), "signal": end.signal, "status": end.status, "result": end.result}
 
@@ -95,8 +119,11 @@ def _client(client: ClientView) -> dict[str, Any]:
         "last_error_at": _time(client.last_error_at),
         "refused": client.refused,
         "asked": client.asked,
+        "failed": client.failed,
         "early_s": _seconds(client.early_s),
         "wasted_s": _seconds(client.wasted_s),
+        "errors": dict(client.errors),
+        "clock_shift_s": _seconds(client.clock_shift_s),
     }
 
 
@@ -108,6 +135,19 @@ def _evidence(evidence: Evidence) -> dict[str, Any]:
         "text": evidence.text,
         "rule": evidence.rule,
         "role": _word(evidence.role),
+        "rank": evidence.rank or None,
+        "times": evidence.times,
+    }
+
+
+def _follow(follow: Follow) -> dict[str, Any]:
+    return {
+        "rule": follow.rule or None,
+        "text": follow.text,
+        "ranks": list(follow.ranks),
+        "lines": follow.lines,
+        "source": follow.source,
+        "line": follow.line or None,
     }
 
 
@@ -130,7 +170,29 @@ def _advice(advice: Advice) -> dict[str, Any]:
         "from": advice.from_,
         "to": advice.to,
         "command": advice.command,
+        "costs": advice.costs,
     }
+
+
+def _memory(memory: Memory) -> dict[str, Any]:
+    return {
+        "kind": _word(memory.kind),
+        "flag": memory.flag,
+        "fraction": memory.fraction,
+        "fraction_min": memory.fraction_min,
+        "fraction_max": memory.fraction_max,
+        "fits": memory.fits,
+        "token_gib": memory.token_gib,
+        "request_gib": memory.request_gib,
+        "rows": [
+            {"what": r.what, "on": r.on, "gib": r.gib, "rank": r.rank, "source": r.source, "line": r.line, "earlier": r.earlier} for r in memory.rows
+        ],
+        "levers": [{"flag": x.flag, "to": x.to, "frees_gib": x.frees_gib, "text": x.text} for x in memory.levers],
+    }
+
+
+def _template(template: Template) -> dict[str, Any]:
+    return {"source": template.source, "line": template.line or None, "text": template.text, "count": template.count}
 
 
 def _phase(span: PhaseSpan) -> dict[str, Any]:

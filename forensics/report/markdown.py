@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
-from forensics import clock, redact
-from forensics.model import Coverage, Diagnosis, Hypothesis, Status
-from forensics.report import cite
+from forensics import clock, lazily, redact
+from forensics.model import Coverage, Diagnosis, Hypothesis, Status, Template
+from forensics.report import cite, grid, ledger
 
-_MARKUP = re.compile(r"([\\`*_\[\]|~$])")
-_START = re.compile(r"^(?:(#{1,6}|[-+])|(\d{1,9})([.)]))(?=\s|$)")  # what opens a list or a heading
+_MARKUP = lazily.pattern(r"([\\`*_\[\]|~$])")
+_START = lazily.pattern(r"^(?:(#{1,6}|[-+])|(\d{1,9})([.)]))(?=\s|$)")  # what opens a list or a heading
 _GAPS = {
     Coverage.GIVEN: "an excerpt that somebody saved: what is not in it may still have happened",
     Coverage.EMPTY: "asked, and the answer was empty",
@@ -32,9 +33,13 @@ def render(diagnosis: Diagnosis, *, mask: cite.Wash = redact.secrets) -> str:
         _section("Warnings", [f"- **{escaped(w.kind)}**: {escaped(w.text)}{_meant(w.asked, w.meant)}" for w in d.warnings]),
         _section("Timeline (UTC)", _timeline(d)),
         _section("Root cause", _root_cause(d)),
+        _section("Memory", [f"- {escaped(text)}" for text in ledger.shown(d)]),
+        _section("Trees", fenced(trees) if (trees := grid.shown(d, 100)) else []),
         _section("Start-up", _phases(d)),
         _section("Lives", _lives(d) if len(d.lives) > 1 else []),
         _section("What changed", _changes(d)),
+        _section(f"New in the log since {escaped(cite.since(replace(d, changed=())))}", _lines_of(cite.unheard(d))),
+        _section("Not said this time", _lines_of(cite.unsaid(d))),
         _section("Also possible", _hypotheses(d, ruled_out=False)),
         _section("Ruled out", _hypotheses(d, ruled_out=True)),
         _section("Actions", _actions(d)),
@@ -78,8 +83,8 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _summary(d: Diagnosis) -> str:
-    server = " ".join(part for part in (d.server, d.server_version) if part) if d.server else ""
-    verdict = ", ".join(part for part in (str(d.cause), str(d.status) if d.status else "", cite.way(d.direction)) if part)
+    server = cite.server_named(d)
+    verdict = ", ".join(part for part in (str(d.cause), str(d.status) if d.status else "", cite.way(d)) if part)
     progress = f"{d.progress.done} of {d.progress.of} {d.progress.what}".strip() if d.progress else ""
     rows = [
         ("Unit", d.unit or ""),
@@ -112,10 +117,10 @@ def _client(d: Diagnosis) -> str:
         f"first error {cite.stamp(c.first_error_at)}" if c.first_error_at is not None else "",
         f"last error {cite.stamp(c.last_error_at)}" if c.last_error_at is not None else "",
         f"{cite.took(c.early_s)} too early" if c.early_s is not None else "",
-        f"went on for {cite.took(c.wasted_s)} after the death" if c.wasted_s is not None else "",
+        cite.of_the_dead(d),
     ]
     text = ", ".join(part for part in parts if part)
-    return f"{c.tool}: {text}" if c.tool and text else text
+    return f"{c.tool}: {text}" if c.tool not in (None, "client") and text else text
 
 
 def _meant(asked: str | None, meant: str | None) -> str:
@@ -133,8 +138,13 @@ def _root_cause(d: Diagnosis) -> list[str]:
         if said:
             lines += ["", f"{title}:", "", *(f"- {escaped(text)}" for text in said)]
     if d.evidence:
-        shown = [f"{cite.where(e)}  {clock.iso(e.at) + '  ' if e.at is not None else ''}{e.text}" for e in d.evidence]
+        shown = [
+            f"{cite.where(e)}  {clock.iso(e.at) + '  ' if e.at is not None else ''}{f'×{e.times} ' if e.times > 1 else ''}{e.text}"
+            for e in d.evidence
+        ]
         lines += ["", "Evidence (source:line, time, text):", "", *fenced(shown)]
+        if folded := cite.following(d):
+            lines += ["", escaped(folded)]
     return lines
 
 
@@ -160,6 +170,11 @@ def _changes(d: Diagnosis) -> list[str]:
     )
 
 
+def _lines_of(templates: Sequence[Template]) -> list[str]:
+    fresh = [f"{t.source}:{t.line} {' '.join(t.text.split())}" for t in templates]
+    return fenced(fresh) if fresh else []
+
+
 def _hypotheses(d: Diagnosis, *, ruled_out: bool) -> list[str]:
     chosen = [h for h in d.hypotheses if (h.status is Status.RULED_OUT) is ruled_out and (ruled_out or h.cause is not d.cause)]
     return [f"- **{h.cause}**: {_said(h)}" for h in chosen]
@@ -181,9 +196,10 @@ def _actions(d: Diagnosis) -> list[str]:
     own = next((h for h in d.hypotheses if h.cause is d.cause and h.next), None)
     if own and own.next and own.next not in {advice.command for advice in d.advice}:
         lines.append(f"- [ ] To be surer, run {code(own.next)}")
-    return lines
+    shown = [*(a.command for a in d.advice if a.command), *((own.next,) if own and own.next else ())]
+    return [*lines, "", escaped(blanks)] if (blanks := cite.blanks(shown)) else lines
 
 
 def _gaps(d: Diagnosis) -> list[str]:
-    rows = [f"- {escaped(name)}: {_GAPS[coverage]}" for name, coverage in d.coverage.items() if coverage in _GAPS]
+    rows = [f"- {escaped(cite.covered(name))}: {_GAPS[coverage]}" for name, coverage in d.coverage.items() if coverage in _GAPS]
     return [*rows, f"- time zone: {cite.NO_ZONE}"] if Coverage.GIVEN in d.coverage.values() else rows

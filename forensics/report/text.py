@@ -6,12 +6,11 @@ Everything from a log is shown harmless (see ``redact``) and with its secrets ma
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-
-from tabulate import tabulate
+from dataclasses import replace
 
 from forensics import clock, redact
-from forensics.model import Cause, Coverage, Diagnosis, EndKind, Evidence, Health, Hypothesis, Life, Role, Status
-from forensics.report import cite
+from forensics.model import Cause, Coverage, Diagnosis, EndKind, Evidence, Health, Hypothesis, Life, Phase, Role, Status, Template
+from forensics.report import cite, grid, ledger
 
 _INDENT = "  "
 _MAX_PLACE = 30  # columns for "source:line"
@@ -55,9 +54,13 @@ def _sections(d: Diagnosis, width: int, paint: Paint, *, verbose: bool) -> list[
     return [
         _section("WHAT TO DO", _actions(d, width, paint), paint),
         _section(_dated("EVIDENCE", [e.at for e in d.evidence]), _evidence(d, width, paint, verbose), paint),
-        _section("START-UP" if not d.ready_at else "PHASES", _phases(d, width, paint), paint),
+        _section("MEMORY", _bullets(ledger.shown(d, verbose=verbose), width), paint),
+        _section("TREES", grid.shown(d, width, paint, _RED), paint),
+        _section("PHASES" if d.ready_at or _served(d) else "START-UP", _phases(d, width, paint), paint),
         _section(f"LIVES ({len(d.lives)})", _lives(d, width, verbose), paint) if len(d.lives) > 1 else [],
-        _section(f"CHANGED since {_since(d)}", _changes(d, width), paint),
+        _section(f"CHANGED since {cite.since(d)}", _changes(d, width, verbose), paint),
+        _section(f"NEW IN THE LOG since {cite.since(replace(d, changed=()))}", _lines_of(cite.unheard(d), width), paint),
+        _section("NOT SAID THIS TIME", _lines_of(cite.unsaid(d), width), paint),
         _section("ALSO POSSIBLE", _hypotheses(_others(d), width, _for), paint),
         _section("RULED OUT", _hypotheses([h for h in d.hypotheses if h.status is Status.RULED_OUT], width, _against), paint),
         _section(_dated("TIMELINE", [m.at for m in d.timeline]), _timeline(d, width), paint) if verbose else [],
@@ -79,7 +82,7 @@ def worth_a_look(diagnosis: Diagnosis, *, width: int = 80, color: bool = False, 
 
 
 def _headline(d: Diagnosis, width: int, paint: Paint) -> list[str]:
-    good = d.cause in (Cause.HEALTHY, Cause.OPERATOR_STOP)
+    good = d.cause in (Cause.HEALTHY, Cause.OPERATOR_STOP) and not (d.client is not None and d.client.failed)
     code = _GREEN if good else _YELLOW if d.health is Health.STARTING else _RED
     return [paint(line, f"{_BOLD};{code}") for line in cite.wrapped(d.headline, width)]
 
@@ -125,7 +128,7 @@ def _cause(d: Diagnosis) -> str:
     if d.status:
         parts.append(str(d.status))
     if d.direction:
-        parts.append(cite.way(d.direction))
+        parts.append(cite.way(d))
     return ", ".join(parts) + (f"  (also: {', '.join(map(str, d.also))})" if d.also else "")
 
 
@@ -137,8 +140,15 @@ def _end(d: Diagnosis) -> str:
 def _life(d: Diagnosis) -> str:
     if d.started_at is None:
         return f"died {cite.stamp(d.died_at)}" if d.died_at else ""
-    parts = [f"started {cite.stamp(d.started_at)}"]
-    parts += [f"{word} {_clock(at, d.started_at)}" for word, at in (("listening", d.listening_at), ("ready", d.ready_at), ("died", d.died_at)) if at]
+    starting = d.health is Health.STARTING and d.phase is not None
+    together = d.active_at is not None and abs(d.active_at - d.started_at) < 1
+    # of an excerpt only the first stamp is known: that is no start
+    begun = d.active_at is not None or d.died_after_s is not None or starting or any(span.phase is Phase.LAUNCH for span in d.phases)
+    parts = [f"{'started' if begun else 'first seen'}{' and active' if together and starting else ''} {cite.stamp(d.started_at)}"]
+    moments = (("active", None if together else d.active_at), ("listening", d.listening_at), ("ready", d.ready_at), ("died", d.died_at))
+    parts += [f"{word} {_clock(at, d.started_at)}" for word, at in moments if at]
+    if starting:
+        parts += [f"not {word} yet" for word, at in (("listening", d.listening_at), ("ready", d.ready_at)) if at is None]
     if d.died_after_s is not None:
         parts[-1] += f" after {cite.took(d.died_after_s)}"
     heard = {d.coverage.get(name) for name in ("journal", "log")} - {None, Coverage.DENIED, Coverage.NOT_COLLECTED}
@@ -154,7 +164,7 @@ def _now(d: Diagnosis) -> str:
     if d.phase and not d.died_at and d.health is Health.STARTING:
         parts.append(f"in {d.phase}")
         if d.progress:
-            parts.append(f"{d.progress.done} of {d.progress.of} {d.progress.what}".rstrip())
+            parts.append(cite.steps(d))
     if d.ready_expected_at:
         parts.append(f"ready expected about {_clock(d.ready_expected_at, d.captured_at or d.ready_expected_at)}")
     seen = f" (seen {cite.stamp(d.captured_at)})" if d.captured_at else ""
@@ -171,14 +181,13 @@ def _client(d: Diagnosis) -> str:
         parts.append(f"{_clock(c.first_error_at, d.started_at or c.first_error_at)}{last}")
     if c.early_s is not None:
         parts.append(f"{cite.took(c.early_s)} too early")
-    if c.wasted_s is not None:
-        parts.append(f"went on for {cite.took(c.wasted_s)} after the death")
+    parts.append(cite.of_the_dead(d))
     text = ", ".join(part for part in parts if part)
-    return f"{c.tool}: {text}" if c.tool and text else text
+    return f"{c.tool}: {text}" if c.tool not in (None, "client") and text else text
 
 
 def _place(d: Diagnosis) -> str:
-    server = " ".join(part for part in (d.server, d.server_version) if part) if d.server else ""
+    server = cite.server_named(d)
     parts = [d.unit or "", f"on {d.host}" if d.host and d.host != d.target else "", f"from {d.target}", f"({server})" if server else ""]
     return " ".join(part for part in parts if part)
 
@@ -198,14 +207,25 @@ def _evidence(d: Diagnosis, width: int, paint: Paint, verbose: bool) -> list[str
         root = evidence.role is Role.ROOT
         # runs of blanks carry nothing in a log line, and columns are dear
         text = " ".join(evidence.text.split())
-        lines = cite.wrapped(text, room, 0 if verbose else _ROOT_LINES if root else _OTHER_LINES)
+        lines = cite.wrapped(
+            f"×{evidence.times} {text}" if evidence.times > 1 else text, room, 0 if verbose else _ROOT_LINES if root else _OTHER_LINES
+        )
         rows.append([place, at, "\n".join(paint(line, _BOLD) if root else line for line in lines)])
-    return _table(rows)
+    return [*_table(rows), *_folded(d, width)]
+
+
+def _folded(d: Diagnosis, width: int) -> list[str]:
+    return [_INDENT + line for line in cite.wrapped(cite.following(d), width - len(_INDENT))]
 
 
 def _short_place(evidence: Evidence) -> str:
     place = cite.where(evidence)
     return place if cite.display_width(place) <= _MAX_PLACE else cite.ELLIPSIS + place[-(_MAX_PLACE - 1) :]
+
+
+def _served(d: Diagnosis) -> bool:
+    """Whether it was beyond its start-up, also where nobody saw when it became ready."""
+    return any(span.phase in (Phase.READY, Phase.SERVING) for span in d.phases)
 
 
 def _phases(d: Diagnosis, width: int, paint: Paint) -> list[str]:
@@ -217,10 +237,12 @@ def _phases(d: Diagnosis, width: int, paint: Paint) -> list[str]:
         notes = [_last_phase(d)] if last else []
         if last and d.progress and d.phase is span.phase and d.progress.done < d.progress.of:
             notes.append(f"{d.progress.done} of {d.progress.of} {d.progress.what}".strip())
+        if d.behind is not None and span.phase is d.behind.phase:
+            notes.append(f"{', '.join(map(cite.rank_name, d.behind.ranks[:4]))} {'behind' if d.died_at else 'still here'}")
         if ranks > 1:
             notes.append(f"{ranks} ranks{f', slowest {span.rank}' if uneven else ''}")
         if last and seconds is None and d.died_at and span.started_at:
-            seconds = max(0.0, d.died_at - span.started_at)
+            seconds = cite.until_death(d, span.started_at)
         unknown = "…" if last and not d.died_at else "?"
         lines = cite.wrapped(", ".join(note for note in notes if note), max(24, room))
         rows.append([str(span.phase), cite.took(seconds) or unknown, "\n".join(paint(line, _BOLD) if last else line for line in lines)])
@@ -245,18 +267,22 @@ def _lives(d: Diagnosis, width: int, verbose: bool) -> list[str]:
     return _table(rows, align="lrl")
 
 
-def _changes(d: Diagnosis, width: int) -> list[str]:
+def _changes(d: Diagnosis, width: int, verbose: bool) -> list[str]:
     rows = []
-    for change in d.changed:
+    for change in d.changed if verbose else d.changed[: cite.MOST_CHANGES]:
         before, after = change.before or "(not there)", change.after or "(gone)"
         rows.append(
             [change.what, "\n".join(cite.wrapped(f"{before} → {after}", max(24, width - len(_INDENT) - 2 - cite.display_width(change.what))))]
         )
-    return _table(rows)
+    lines = _table(rows)
+    return [*lines, f"{_INDENT}… and {len(d.changed) - len(rows)} more"] if len(rows) < len(d.changed) else lines
 
 
-def _since(d: Diagnosis) -> str:
-    return ", ".join(dict.fromkeys(change.since for change in d.changed))
+def _lines_of(templates: Sequence[Template], width: int) -> list[str]:
+    places = [_short_place(Evidence(source=t.source, line=t.line, text=t.text)) for t in templates]
+    room = max(24, width - len(_INDENT) - max(map(cite.display_width, places), default=0) - 2)
+    texts = [" ".join(t.text.split()) + (f" (and {t.count - 1} more of it)" if t.count > 1 else "") for t in templates]
+    return _table([[place, "\n".join(cite.wrapped(text, room, _OTHER_LINES))] for place, text in zip(places, texts, strict=True)])
 
 
 def _others(d: Diagnosis) -> list[Hypothesis]:
@@ -306,15 +332,23 @@ def _actions(d: Diagnosis, width: int, paint: Paint) -> list[str]:
         if advice.command and advice.command not in told:
             told.add(advice.command)
             lines.append(f"{_INDENT}{' ' * len(lead)}{paint('$ ' + advice.command, _CYAN)}")  # never wrapped: it is there to be copied
-    return lines
+    return [*lines, *_blanks(told)]
+
+
+def _blanks(commands: Iterable[str]) -> list[str]:
+    return [f"{_INDENT}{text}"] if (text := cite.blanks(commands)) else []
 
 
 def _next(d: Diagnosis, paint: Paint) -> list[str]:
     taken = {advice.command for advice in d.advice}
     own = _own(d)
     order = [*([own] if own else []), *_others(d)]
-    commands = [c for c in dict.fromkeys(h.next for h in order) if c and c not in taken]
-    return [f"{_INDENT}{paint('$ ' + command, _CYAN)}" for command in commands[:3]]
+    asked: dict[str, str] = {}
+    for command in [h.next for h in order if h.next and h.next not in taken]:
+        source = command.partition(" | grep ")[0]  # the same log, filtered more or less: the wider filter shows both
+        asked[source] = max(asked.get(source, ""), command, key=len)
+    shown = list(asked.values())[:3]
+    return [*(f"{_INDENT}{paint('$ ' + command, _CYAN)}" for command in shown), *_blanks(shown)]
 
 
 def _candidates(d: Diagnosis, width: int) -> list[str]:
@@ -328,7 +362,7 @@ def _gaps(d: Diagnosis, width: int) -> list[str]:
     instead = {"log": "journal", "journal": "log"}  # the service's own words: one place is enough
     heard = {name for name in instead if d.coverage.get(name) not in (None, Coverage.DENIED, Coverage.NOT_COLLECTED, Coverage.EMPTY)}
     gaps = {n: c for n, c in d.coverage.items() if not (c is Coverage.NOT_COLLECTED and instead.get(n) in heard)}
-    rows = [(what, ", ".join(name for name, coverage in gaps.items() if coverage is kind)) for kind, what in _GAPS.items()]
+    rows = [(what, ", ".join(cite.covered(name) for name, coverage in gaps.items() if coverage is kind)) for kind, what in _GAPS.items()]
     if Coverage.GIVEN in d.coverage.values():
         rows.append(("time zone", cite.NO_ZONE))
     rows += [("not known", what) for what in (own.missing if own else ())]
@@ -348,6 +382,8 @@ def _table(rows: Sequence[Sequence[str]], align: str = "") -> list[str]:
     full = [index for index in range(len(rows[0])) if any(row[index] for row in rows)] if rows else []
     if not full:
         return []
+    from tabulate import tabulate  # 13 ms: not where there is nothing to lay out
+
     sides = [{"l": "left", "r": "right"}[align[index] if align else "l"] for index in full]
     text = tabulate([[row[index] for index in full] for row in rows], tablefmt="plain", disable_numparse=True, colalign=sides)
     return [_INDENT + line for line in text.splitlines()]
@@ -382,6 +418,4 @@ def _stamps(times: Sequence[float | None]) -> list[str]:
 
 def _clock(at: float | None, beside: float) -> str:
     """The time of day, with its day where that is another one than the day beside it."""
-    if at is None:
-        return ""
-    return clock.hms(at) if cite.day(at) == cite.day(beside) else f"{cite.day(at)} {clock.hms(at)}"
+    return "" if at is None else cite.clock_of(at, beside)

@@ -12,16 +12,21 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
+
+from forensics import lazily
 
 # the parser of the standard library's re: public in name only, the same since 2.x but for its place
 _parser: Any = importlib.import_module("re._parser" if sys.version_info >= (3, 11) else "sre_parse")
+_compiler: Any = importlib.import_module("re._compiler" if sys.version_info >= (3, 11) else "sre_compile")
+_DIGIT, _ANYTHING = _parser.parse(r"[0-9][\s\S]").data
+_EMPTY = _parser.parse("(?=)").data[0]
 
 LEAST = 4  # letters and signs of an anchor
 _LEAST_WORD = 3
 _DIGITS = frozenset(range(48, 58))
-_WORD = re.compile("[a-z_]+")
-_LATE_FLAGS = re.compile(r"[^\\]\(\?[aiLmsux]+\)")
+_WORD = lazily.pattern("[a-z_]+")
+_LATE_FLAGS = lazily.pattern(r"[^\\]\(\?[aiLmsux]+\)")
 _REPEATS = frozenset({"MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT"})
 _CATEGORIES = {
     "CATEGORY_DIGIT": r"\d", "CATEGORY_NOT_DIGIT": r"\D", "CATEGORY_SPACE": r"\s", "CATEGORY_NOT_SPACE": r"\S", "CATEGORY_WORD": r"\w", "CATEGORY_NOT_WORD": r"\W",
@@ -30,8 +35,7 @@ _CATEGORIES = {
 _PLAIN = {code: "" if code in _DIGITS else chr(code).lower() for code in range(32, 127) if chr(code) not in '"\\'}
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Anchor:
+class Anchor(NamedTuple):
     """``text`` occurs (lower case, no digits); ``word`` is its most telling word, ``whole`` where no letter can touch that word."""
 
     text: str
@@ -301,3 +305,99 @@ def _uniform(op: str, value: Any) -> bool:
         elif name == "CATEGORY" and what.name in ("CATEGORY_DIGIT", "CATEGORY_WORD", "CATEGORY_NOT_SPACE"):
             named |= _DIGITS
     return len(named & _DIGITS) in (0, 10)
+
+
+def blind(pattern: str) -> re.Pattern[str] | None:
+    """An expression that finds, in lines with every digit as 0, at least all lines that ``pattern`` matches; None where none can be made."""
+    tree = _parser.parse(pattern)
+    return _compiler.compile(tree) if _to_blind(tree) else None
+
+
+def _to_blind(tree: Any) -> bool:
+    """Let every node that takes some digit take 0, in place; False where a wider node could make less match."""
+    for at, (op_, value) in enumerate(tree.data):
+        op = op_.name
+        if op in ("POSSESSIVE_REPEAT", "ATOMIC_GROUP", "GROUPREF", "GROUPREF_EXISTS", "GROUPREF_IGNORE"):
+            return False
+        if op == "ASSERT_NOT":
+            if not all(_uniform(*node) for node in nodes(value[1])):
+                tree.data[at] = _EMPTY
+        elif op in ("LITERAL", "NOT_LITERAL", "IN"):
+            if not accepts(op, value, 48) and any(accepts(op, value, digit) for digit in _DIGITS):
+                tree.data[at] = _DIGIT if op == "LITERAL" else _ANYTHING
+        elif not all(_to_blind(inner) for inner in parts(op, value)):
+            return False
+    return True
+
+
+def opening(pattern: str, most: int) -> re.Pattern[str] | None:
+    """The first ``most`` characters of an expression at the most, blind to digits: where that is not found, the whole cannot match. None where none can be made."""
+    tree = _parser.parse(pattern)
+    if not _to_blind(tree):
+        return None
+    _shorten(tree, most)
+    compiled: re.Pattern[str] = _compiler.compile(tree)
+    return compiled
+
+
+def _shorten(tree: Any, most: int) -> int:
+    """Cut a sequence where it may become longer, in place; what is left of ``most`` behind it, 0 where it was cut."""
+    for at, (op_, value) in enumerate(tree.data):
+        op = op_.name
+        inner = [] if op in _REPEATS else parts(op, value)
+        width = max((part.getwidth()[1] for part in inner), default=tree[at : at + 1].getwidth()[1])
+        looks = any(name in ("ASSERT", "ASSERT_NOT") for name, _ in nodes(tree[at : at + 1]))  # beyond its width
+        if width <= most and not looks:
+            most -= width
+            continue
+        if op in ("BRANCH", "SUBPATTERN"):
+            for part in inner:
+                _shorten(part, most)
+            at += 1
+        elif (
+            op in _REPEATS and value[:2] == (0, 1) and not looks
+        ):  # what may be left out is there, or what follows is: else nothing would be left to tell by
+            rest = tree.data[at + 1 :]
+            choices = [_copy(type(tree)(tree.state, data)) for data in ([*value[2].data, *rest], rest)]  # each is cut by itself
+            for choice in choices:
+                _shorten(choice, most)
+            tree.data[at:] = [(_parser.BRANCH, (None, choices))]
+            at += 1
+        elif op in _REPEATS and value[0] and not looks and value[2].getwidth()[1] <= most:
+            tree.data[at] = (op_, (1, 1, value[2]))
+            at += 1
+        del tree.data[at:]
+        tree.width = None
+        return 0
+    tree.width = None
+    return most
+
+
+def _copy(value: Any) -> Any:
+    """A part of a tree that can be changed by itself. Operators are no values that could be copied."""
+    if isinstance(value, (list, tuple)):
+        return type(value)([_copy(item) for item in value])
+    return type(value)(value.state, _copy(value.data)) if isinstance(value, _parser.SubPattern) else value
+
+
+def ends_anywhere(tree: Any, *, goes_on: bool = False) -> bool:
+    """Whether what an expression matches at the start of a text it also matches there when the text goes on. ``goes_on``: there is more of it behind this part."""
+    for at in range(len(tree) - 1, -1, -1):
+        op, value = tree.data[at][0].name, tree.data[at][1]
+        if op in ("ASSERT", "ASSERT_NOT", "ATOMIC_GROUP", "POSSESSIVE_REPEAT"):
+            return False
+        if op == "AT" and not _begins(op, value) and not (goes_on and "BOUNDARY" in value.name):  # where something follows, that is what it looks at
+            return False
+        if not all(ends_anywhere(part, goes_on=goes_on) for part in parts(op, value)):
+            return False
+        goes_on = goes_on or tree[at : at + 1].getwidth()[0] > 0
+    return True
+
+
+def _begins(op: str, value: Any) -> bool:
+    return op == "AT" and value.name in ("AT_BEGINNING", "AT_BEGINNING_STRING")
+
+
+def looks_ahead(tree: Any) -> bool:
+    """Whether more than one character behind a match may decide about it."""
+    return any(op in ("ASSERT", "ASSERT_NOT", "ATOMIC_GROUP", "POSSESSIVE_REPEAT") for op, _ in nodes(tree))

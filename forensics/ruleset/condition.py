@@ -8,19 +8,34 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from forensics.errors import RuleError
 from forensics.model import Location
-from forensics.ruleset import known_names
+from forensics.ruleset import known_names, versions
 
 Lookup = Callable[[str], "object | None"]
 Truth = bool | None
+SEEN, FIRST = "seen:", "first:"  # what a lookup is asked of a rule: whether a line of it was seen, and when the first one
 _MAX_TEXT = 2000
+_MAX_DEPTH = 60  # of a tree: a sum of hundreds would be as deep as it is long, and evaluated on the stack
 _COMPARE = ("==", "!=", "<=", ">=", "<", ">")
 # name → least and most number of arguments
-FUNCTIONS: Mapping[str, tuple[int, int]] = {"any": (1, 1), "count": (1, 1), "abs": (1, 1), "known": (1, 1), "min": (2, 9), "max": (2, 9)}
+FUNCTIONS: Mapping[str, tuple[int, int]] = {
+    "any": (1, 1), "count": (1, 1), "abs": (1, 1), "known": (1, 1), "min": (2, 9), "max": (2, 9),
+    "seen": (1, 1), "before": (2, 2), "after": (2, 2), "within": (3, 3),
+}  # fmt: skip
+_TRUTHS = frozenset({"any", "known", "seen", "before", "after", "within"})
+_OF_TIMES = frozenset({"before", "after", "within"})
 RESERVED = frozenset({"and", "or", "not", "in", "true", "false", "unknown"})
+
+
+class Point(NamedTuple):
+    """When something was said, and where: two lines of one source are told apart by their order where their times are the same, or unknown."""
+
+    at: float | None
+    source: str = ""
+    order: int = 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -86,11 +101,21 @@ Node = Literal | Name | Items | Call | Binary | Not | Chain
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Condition:
-    """A parsed condition. ``names`` are the facts that it leans on."""
+    """A parsed condition. ``names`` are the facts that it leans on, ``rules`` the ids of line rules that it asks for, with their places in the text."""
 
     text: str
     root: Node
     names: frozenset[str]
+    rules: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def leans_on(self) -> frozenset[str]:
+        """All that it asks a lookup for."""
+        return self.names.union(*(_asks(node) for node in _walk(self.root)))
+
+    def where(self, name: str) -> int:
+        """Where a fact is named first."""
+        return next((n.loc for n in _walk(self.root) if isinstance(n, Name) and n.name == name), 0)
 
     def evaluate(self, lookup: Lookup) -> Truth:
         """true, false or None (unknown); ``lookup`` gives a fact's value, None where it is unknown."""
@@ -110,17 +135,25 @@ def parse(text: str, *, at: Location | None = None) -> Condition:
         raise RuleError(error.text, at=at._replace(col=max(at.col, 1) + error.at.col - 1), hint=error.hint) from None
 
 
+PARSED: dict[str, Condition] = {}  # those that come with a compiled rule set, by their text
+
+
 @lru_cache(maxsize=1024)  # the loader checks a condition, reasoning evaluates it
 def _parse(text: str) -> Condition:
+    if text in PARSED:
+        return PARSED[text]
     if len(text) > _MAX_TEXT:
         raise RuleError(f"a condition of {len(text)} characters is too long", at=Location("", 1, 1))
     from forensics.ruleset.grammar import tree
 
     root = tree(text)
+    _check_depth(root, text)
     for node in _walk(root):
         _check(node, text)
     _check_truth(root, text)
-    return Condition(text=text, root=root, names=frozenset(n.name for n in _walk(root) if isinstance(n, Name)))
+    names = frozenset(n.name for n in _walk(root) if isinstance(n, Name))
+    rules = tuple((str(n.value), n.loc) for call in _walk(root) if isinstance(call, Call) for n in _ids(call))
+    return Condition(text=text, root=root, names=names, rules=rules)
 
 
 def fault(text: str, loc: int, message: str, *, hint: str | None = None) -> RuleError:
@@ -153,6 +186,26 @@ def _walk(node: Node) -> Iterator[Node]:
         yield from _walk(inner)
 
 
+def _check_depth(root: Node, text: str) -> None:
+    row: list[Node] = [root]
+    for _ in range(_MAX_DEPTH):
+        row = [inner for node in row for inner in _below(node)]
+    if row:
+        raise fault(text, row[0].loc, "the condition is nested too deeply")
+
+
+def _ids(call: Call) -> list[Literal]:
+    """The ids of rules among the arguments."""
+    if call.name not in _OF_TIMES and call.name != "seen":
+        return []
+    return [arg for arg in call.args[:2] if isinstance(arg, Literal) and isinstance(arg.value, str)]
+
+
+def _asks(node: Node) -> Iterator[str]:
+    for literal in _ids(node) if isinstance(node, Call) else ():
+        yield f"{SEEN if isinstance(node, Call) and node.name == 'seen' else FIRST}{literal.value}"
+
+
 def _check(node: Node, text: str) -> None:
     from forensics.ruleset.nodes import suggest
 
@@ -167,8 +220,11 @@ def _check(node: Node, text: str) -> None:
             raise fault(text, node.loc, f"{node.name}() takes {number} argument{'s' if most > 1 else ''}, not {len(node.args)}")
         if node.name == "known" and not isinstance(node.args[0], Name):
             raise fault(text, node.loc, "known() takes the name of a fact")
+        _check_arguments(node, text)
     elif isinstance(node, Binary) and any(isinstance(s, Literal) and s.value is None for s in (node.left, node.right)):
         raise fault(text, node.loc, "what is compared with unknown is unknown", hint="use known(x) or not known(x)")
+    elif isinstance(node, Binary) and node.op in _COMPARE:
+        _check_version(node, text)
     elif isinstance(node, Not):
         _check_truth(node.item, text)
     elif isinstance(node, Chain):
@@ -176,19 +232,55 @@ def _check(node: Node, text: str) -> None:
             _check_truth(item, text)
 
 
-def _check_truth(node: Node, text: str) -> None:
-    """A number or a text is no condition by itself: whoever writes ``life.phase and …`` has forgotten a comparison."""
-    type_ = ""
+def _check_arguments(call: Call, text: str) -> None:
+    """seen() takes the id of a line rule; before(), after() and within() two times, each a fact that is one or an id."""
+    if call.name == "seen" and not _ids(call):
+        raise fault(text, call.args[0].loc, "seen() takes the id of a line rule in quotes", hint="seen('server.what-it-says')")
+    if call.name not in _OF_TIMES:
+        return
+    for arg in call.args[:2]:
+        if isinstance(arg, Literal) and isinstance(arg.value, str):
+            continue
+        known = known_names.fact(arg.name) if isinstance(arg, Name) else None
+        if known is None or known.unit != "epoch":
+            what = f"'{arg.name}' is no time" if isinstance(arg, Name) else "this is no time"
+            times = ", ".join(name for name, fact in known_names.NAMES.items() if fact.unit == "epoch")
+            raise fault(text, arg.loc, f"{what}: {call.name}() takes facts that are one, or ids of line rules in quotes", hint=f"times are {times}")
+    if call.name == "within" and _type_of(call.args[2]) not in ("number", "any"):
+        raise fault(text, call.args[2].loc, "within() takes a number of seconds as its third argument")
+
+
+def _is_version(node: Node) -> bool:
+    return _type_of(node) == "version"
+
+
+def _check_version(node: Binary, text: str) -> None:
+    for side, other in ((node.left, node.right), (node.right, node.left)):
+        if _is_version(side) and isinstance(other, Literal):
+            if not isinstance(other.value, str):
+                raise fault(text, other.loc, "a version is compared with a text", hint=f"quote it: '{other.value}'")
+            if versions.range_of(other.value) is None:
+                raise fault(text, other.loc, f"no version: '{other.value}'", hint="as in '0.5.9' or '0.6.3.post1'")
+
+
+def _type_of(node: Node) -> str:
+    """The type of a value as far as it shows: of a known fact, a literal, a sum or a call; empty otherwise."""
     if isinstance(node, Name):
         fact = known_names.fact(node.name)
-        type_ = fact.type if fact else ""
-    elif isinstance(node, Literal) and isinstance(node.value, (str, int, float)) and not isinstance(node.value, bool):
-        type_ = "text" if isinstance(node.value, str) else "number"
-    elif isinstance(node, Items):
-        type_ = "list"
-    elif (isinstance(node, Call) and node.name not in ("any", "known")) or (isinstance(node, Binary) and node.op in _ARITHMETIC):
-        type_ = "number"
-    if type_ in ("number", "text", "list", "table"):
+        return fact.type if fact else ""
+    if isinstance(node, Literal) and isinstance(node.value, (str, int, float)) and not isinstance(node.value, bool):
+        return "text" if isinstance(node.value, str) else "number"
+    if isinstance(node, Items):
+        return "list"
+    if (isinstance(node, Call) and node.name not in _TRUTHS) or (isinstance(node, Binary) and node.op in _ARITHMETIC):
+        return "number"
+    return ""
+
+
+def _check_truth(node: Node, text: str) -> None:
+    """A number or a text is no condition by itself: whoever writes ``life.phase and …`` has forgotten a comparison."""
+    type_ = _type_of(node)
+    if type_ in ("number", "text", "version", "list", "table"):
         what = f"'{node.name}'" if isinstance(node, Name) else "this"
         hint = "use any(x) or count(x) > 0" if type_ in ("list", "table") else "compare it with something, or ask known(x)"
         raise fault(text, node.loc, f"{what} is a {type_}, and a condition needs true or false here", hint=hint)
@@ -217,6 +309,8 @@ def _value(node: Node, lookup: Lookup) -> object | None:
         return inside if inside is None or node.op == "in" else not inside
     if left is None or right is None:
         return None
+    if node.op in _COMPARE and isinstance(left, str) and isinstance(right, str) and (_is_version(node.left) or _is_version(node.right)):
+        return versions.compare(node.op, left, right)
     return _compare(node.op, left, right) if node.op in _COMPARE else _calculate(node.op, left, right)
 
 
@@ -237,7 +331,9 @@ def _truth(value: object | None) -> Truth:
 
 
 def _number(value: object) -> float | None:
-    """A number, also out of a text, since arguments and captures are texts."""
+    """A number, also out of a text, since arguments and captures are texts; a point in time by its seconds."""
+    if isinstance(value, Point):
+        return value.at
     if isinstance(value, (bool, int, float)):
         return float(value)
     if isinstance(value, str):
@@ -261,8 +357,8 @@ def _compare(op: str, left: object, right: object) -> Truth:
     if op in ("==", "!="):
         return _same(left, right) is (op == "==")
     a, b = _number(left), _number(right)
-    if a is None or b is None:  # versions and words have no order here
-        return None
+    if a is None or b is None:  # words have no order, but for versions
+        return versions.compare(op, left, right) if isinstance(left, str) and isinstance(right, str) else None
     return {"<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b}[op]
 
 
@@ -292,6 +388,10 @@ def _calculate(op: str, left: object, right: object) -> float | None:
 
 
 def _call(node: Call, lookup: Lookup) -> object | None:
+    if node.name == "seen":
+        return lookup(SEEN + str(_ids(node)[0].value))
+    if node.name in _OF_TIMES:
+        return _times(node, lookup)
     values: list[Any] = [_value(arg, lookup) for arg in node.args]
     if node.name == "known":
         return values[0] is not None
@@ -305,3 +405,30 @@ def _call(node: Call, lookup: Lookup) -> object | None:
         return None
     known = [n for n in numbers if n is not None]
     return abs(known[0]) if node.name == "abs" else min(known) if node.name == "min" else max(known)
+
+
+def _times(node: Call, lookup: Lookup) -> Truth:
+    a, b = (_point(arg, lookup) for arg in node.args[:2])
+    if a is None or b is None:
+        return None
+    if node.name == "within":
+        seconds = _number(_value(node.args[2], lookup))
+        return None if a.at is None or b.at is None or seconds is None else abs(a.at - b.at) <= seconds
+    return _earlier(a, b) if node.name == "before" else _earlier(b, a)
+
+
+def _point(arg: Node, lookup: Lookup) -> Point | None:
+    value = lookup(f"{FIRST}{arg.value}") if isinstance(arg, Literal) else _value(arg, lookup)
+    if isinstance(value, Point):
+        return value
+    at = None if value is None else _number(value)
+    return None if at is None else Point(at)
+
+
+def _earlier(a: Point, b: Point) -> Truth:
+    """By the order of lines within a source, else by time; at the same second in two sources nobody knows."""
+    if a.source and a.source == b.source:
+        return a.order < b.order
+    if a.at is None or b.at is None or (a.at == b.at and (a.source or b.source)):
+        return None
+    return a.at < b.at

@@ -6,15 +6,15 @@ A new line of known words costs about 10 µs, one of new words four times that (
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Sequence
 
+from forensics import lazily
 from forensics.ruleset.anchors import Anchor
 
 DIGITS = b"0123456789"
 _LETTERS = bytes(c + 32 if 65 <= c <= 90 else c if 97 <= c <= 122 or c == 95 else 32 for c in range(256))
-_ESCAPES = re.compile(rb"\x1b\[[;?:]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?")  # of a line without digits
+_ESCAPES = lazily.pattern(rb"\x1b\[[;?:]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)?")  # of a line without digits
 _MAX_WORDS = 100_000
 _LONGEST_WORD = 256  # of those remembered
 _MAX_LINES = 65_536
@@ -43,14 +43,15 @@ class Index:
         """The numbers of the expressions that may match a line; ``key`` is the line without its ASCII digits."""
         known = self.lines.get(key)
         if known is None:
-            known = self._look(key)
+            known = self.look(key)
             if len(key) <= _LONGEST_KEY:
                 if len(self.lines) >= _MAX_LINES:
                     self.lines.clear()
                 self.lines[key] = known
         return known
 
-    def _look(self, key: bytes) -> tuple[int, ...]:
+    def look(self, key: bytes) -> tuple[int, ...]:
+        """The same, of a line that is not expected to come again."""
         if b"\x1b" in key:
             key = _ESCAPES.sub(b"", key)
         words = set(key.translate(_LETTERS).split())
@@ -65,6 +66,12 @@ class Index:
                     if number not in found and lowered.find(text) >= 0:
                         found.add(number)
         return tuple(sorted(found)) if found else _NONE
+
+    def texts(self, text: bytes) -> set[bytes]:
+        """Of many lines (lower case, without digits), the texts of anchors that may stand in one of them, by the words of all."""
+        words = set(text.translate(_LETTERS).split())
+        words -= self._cold
+        return {wanted for word in words for of_anchor in self._of_anchors(word) for wanted, _ in self._texts[of_anchor]}
 
     def _of_anchors(self, word: bytes) -> tuple[bytes, ...]:
         """The words of anchors that a word of a line is or contains."""

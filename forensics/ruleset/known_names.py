@@ -6,11 +6,16 @@ and ``hit.*`` (captures of the line, only in ``where``) are open families; dashe
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 
 class Fact(NamedTuple):
-    """What a known fact is. ``type``: bool, number, text, list (of numbers or texts), table or any."""
+    """What a known fact is. ``type``: bool, number, text, version (a text that is compared as one), list (of numbers or texts), table or any.
+
+    The unit epoch marks a point in time: what before(), after() and within() take.
+    """
 
     type: str
     unit: str
@@ -36,6 +41,7 @@ unit.result              text    -      systemd's word for the last end: success
 unit.restarts            number  count  restarts that systemd has counted
 unit.main_code           text    -      exited, killed or dumped
 unit.main_status         number  -      exit status or signal number of the main process
+unit.failed_command      text    -      the setting whose command left with a status or by a signal, beside ExecStart= itself: ExecStartPre, ExecStartPost, ExecStop, …
 unit.memory_peak_gib     number  GiB    highest memory of the unit's control group
 unit.memory_max_gib      number  GiB    its limit
 unit.manager             text    -      who runs it: systemd, docker, podman, kubectl
@@ -72,13 +78,15 @@ life.progress            number  share  done of the phase, 0 … 1
 life.progress_age_s      number  s      since the last sign of progress
 life.pids                list    -      process ids of the life
 life.server              text    -      kind of server: name of its profile
-life.version             text    -      version, or range of versions
+life.version             version -      version, or range of versions
 client.asked             number  count  requests made
 client.ok                number  count  requests answered well
 client.failed            number  count  requests that failed
 client.refused           number  count  connections refused
 client.reset             number  count  connections reset or closed early
 client.timed_out         number  count  requests that timed out
+client.not_ready         number  count  waits for a server that did not become ready
+client.unconnected       number  count  connections that came to nothing for a reason that is not told
 client.unresolved        number  count  host names that could not be resolved
 client.http_400          number  count  answers 400
 client.http_401          number  count  answers 401
@@ -96,6 +104,9 @@ client.median_ttft_ms    number  ms     median time to the first token
 client.retokenized_share number  share  retokenized output tokens by output tokens
 client.first_error_at    number  epoch  first failed request
 client.last_error_at     number  epoch  last failed request
+client.before_ready      number  count  requests that failed before the life at issue was ready
+client.after_ready       number  count  requests that failed once the life at issue was ready
+client.across_restart    bool    -      it was answered by the life before, and failed once that was stopped
 client.host              text    -      host that was asked
 client.port              number  -      port that was asked
 client.path              text    -      path that was asked
@@ -114,6 +125,18 @@ kernel.segfaults         list    -      pids of segmentation faults
 accept.by_width          table   -      acceptance length by width of the draft tree
 accept.narrow            number  share  right answers of the widest tree with a single branch, 0 … 1
 accept.wide              number  share  right answers of the widest tree, 0 … 1
+accept.drop              number  share  how much of the right answers is lost from the narrow tree to the wide one
+accept.chance            number  share  the chance that luck alone explains that drop, corrected for the number of trees
+accept.length_drop       number  share  how much shorter a tree is accepted than one that is a part of it
+accept.length_chance     number  share  the chance that luck alone explains that
+accept.told              text    -      these figures in words
+accept.first_bad         text    -      the narrowest tree whose answers are wrong
+accept.log_drop          number  share  as length_drop, out of the server's own lines alone, where no benchmark has measured a length
+accept.log_chance        number  share  the chance that luck alone explains that, if all starts were asked alike
+accept.log_starts        number  count  starts of the server on the side that has fewer of them
+accept.log_apart         bool    -      every start of the wide tree is accepted shorter than every one of the narrow tree
+accept.log_told          text    -      these figures in words
+accept.log_by_width      table   -      acceptance length by tree, out of the server's own lines
 accept.intervals         number  count  intervals of the server's log that tell an acceptance length
 accept.ones_share        number  share  those of them at 1.0, where no draft was accepted
 accept.worst_len         number  tokens acceptance length of the widest tree
@@ -135,8 +158,8 @@ host.boot_end            text    -      how the boot ended that the life went do
 host.port_holder         number  -      pid that listens on the port that the life wanted
 host.port_free           bool    -      nobody listens there any more
 host.stuck               list    -      pids of the unit that wait in the kernel (state D)
-host.driver              text    -      version of the GPU's kernel driver
-host.cuda                text    -      version of CUDA that the driver offers
+host.driver              version -      version of the GPU's kernel driver
+host.cuda                version -      version of CUDA that the driver offers
 host.listeners           list    -      ports that something listens on
 gpu.count                number  count  GPUs listed
 gpu.ecc_uncorrected      number  count  uncorrected memory errors of all GPUs since the driver was loaded
@@ -152,6 +175,7 @@ evidence.bench           text    -      coverage of client output
 evidence.silence         text    -      why the journal gave no line: denied, filtered, window, other, rotated, silent, unknown
 evidence.server_lines    number  count  lines of the server
 evidence.systemd_lines   number  count  lines of systemd about the unit
+evidence.printed         bool    -      a program may have printed what was given: it is no novel, no code, no table
 """
 
 
@@ -169,13 +193,63 @@ NAMES: dict[str, Fact] = _read()
 OPEN: dict[str, Fact] = {
     "argv.": Fact("any", "", "an argument of the unit's command line, as text; true for a flag without a value", "reason.known"),
     "life.argv.": Fact("any", "", "an argument as the server logged it", "reason.lives"),
-    "hit.": Fact("any", "", "a capture of the line, or its pid, rank, source, ident; only in 'where'", "ruleset.scan"),
+    "hit.": Fact("any", "", "a capture of the line, by its type where the rule gives one; only in 'where'", "reason.place"),
 }
+
+
+# what a hit has beside its captures
+OF_A_HIT: Mapping[str, Fact] = {
+    "pid": Fact("number", "", "process that wrote the line", "reason.place"),
+    "rank": Fact("text", "", "rank that wrote it", "reason.place"),
+    "source": Fact("text", "", "where the line is from", "reason.place"),
+    "ident": Fact("text", "", "what the log calls the writer", "reason.place"),
+    "at": Fact("number", "epoch", "when it was written", "reason.place"),
+}
+
+# facts that are known where a line is placed: of its own life, which need not be the life at issue
+_IN_WHERE = """
+    life.alive life.listening life.ready life.served life.stop_asked life.count life.lived_s life.started_at life.listening_at life.ready_at life.ended_at
+    life.end.kind life.end.by life.end.signal life.end.status life.end.result life.phase life.progress life.pids life.server life.version
+    evidence.journal evidence.status evidence.kernel evidence.log evidence.bench evidence.server_lines evidence.systemd_lines
+"""
+IN_WHERE: frozenset[str] = frozenset(_IN_WHERE.split())
+
+
+def in_where(name: str) -> bool:
+    """Whether a ``where`` can know a fact."""
+    return name in IN_WHERE or (name not in NAMES and fact(name) is not None)
 
 
 def fact(name: str) -> Fact | None:
     """The entry of a name, open families included; None for a name that no condition may use."""
-    known = NAMES.get(name)
+    known = NAMES.get(name) or (OF_A_HIT.get(name.removeprefix("hit.")) if name.startswith("hit.") else None)
     if known is not None:
         return known
     return next((f for family, f in OPEN.items() if name.startswith(family) and len(name) > len(family)), None)
+
+
+def markdown() -> Iterator[str]:
+    """The table as lines of Markdown, a section a family; what a ``where`` can know is marked."""
+    heads = "| name | type | unit | where | what it is | owner |", "|---|---|---|---|---|---|"
+    family = ""
+    for name, known in NAMES.items():
+        if name.split(".")[0] != family:
+            if family:
+                yield ""
+            family = name.split(".")[0]
+            yield from (f"### {family}", "", *heads)
+        yield _row(name, known)
+    yield from ("", "### open families", "", "Any name below them; dashes of a flag become underscores.", "", *heads)
+    for name, known in OPEN.items():
+        yield _row(f"{name}NAME", known)
+    for name, known in OF_A_HIT.items():
+        yield _row(f"hit.{name}", known)
+
+
+def _row(name: str, known: Fact) -> str:
+    joins = "yes" if in_where(name) else ""
+    return f"| `{name}` | {known.type} | {known.unit} | {joins} | {known.doc.replace('|', '/')} | `{known.owner}` |"
+
+
+if __name__ == "__main__":
+    sys.stdout.write("".join(f"{line}\n" for line in markdown()))

@@ -5,6 +5,7 @@ Stricter than YAML: a key may stand once, plain ``on``, ``off``, ``yes`` and ``n
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
@@ -14,16 +15,20 @@ from typing import Any, TypeVar
 import yaml
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
+from forensics import lazily
 from forensics.errors import RuleError
 from forensics.model import Location
+from forensics.ruleset import sources
 
 # libyaml's loader is seven times faster; wheels of PyYAML have it, a build from source may not
 _Loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _TAG = "tag:yaml.org,2002:"
 _STR, _INT, _FLOAT, _BOOL, _NULL, _STAMP = (_TAG + t for t in ("str", "int", "float", "bool", "null", "timestamp"))
 _WORDS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
-_WHOLE = re.compile(r"[-+]?(?:0|[1-9][0-9]*)")
+_WHOLE = lazily.pattern(r"[-+]?(?:0|[1-9][0-9]*)")
 _MAX_DEPTH = 20  # of free values: an alias can make a loop
+_MAX_DIGITS = 300  # of a number: more are no finite one, and Python reads no whole number of thousands
+MOST_WHOLE = 10**12  # lines, hits, ports: nothing is counted that far
 
 E = TypeVar("E", bound=Enum)
 
@@ -65,11 +70,17 @@ class Faults:
 def compose(path: Path, faults: Faults) -> Node | None:
     """The root node of a file, or None for an empty or broken one (then a fault says why)."""
     try:
-        loader = _Loader(path.read_bytes())
+        loader = _Loader(sources.content(path))
         try:
             node: Node | None = loader.get_single_node()
         finally:
             loader.dispose()
+    except RuleError as error:
+        faults.found.append(error)
+        return None
+    except RecursionError:  # the loader in Python; libyaml says so itself
+        faults.found.append(RuleError("not YAML: nested too deeply", at=Location(faults.path)))
+        return None
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         at = Location(faults.path, mark.line + 1, mark.column + 1) if mark else Location(faults.path)
@@ -81,7 +92,27 @@ def compose(path: Path, faults: Faults) -> Node | None:
     except OSError as error:
         faults.found.append(RuleError(f"cannot be read: {error.strerror}", at=Location(faults.path)))
         return None
+    alias = None if node is None else _alias(node)
+    if alias is not None:
+        faults.add(alias, "an alias (*name) is not taken in rules", hint="write it out: a rule has to be read by itself")
+        return None
     return node
+
+
+def _alias(root: Node) -> Node | None:
+    """A node that stands in more than one place: by aliases a small file becomes endless."""
+    seen: set[int] = set()
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        if id(node) in seen:
+            return node
+        seen.add(id(node))
+        if isinstance(node, MappingNode):
+            waiting += [inner for pair in node.value for inner in pair]
+        elif isinstance(node, SequenceNode):
+            waiting += node.value
+    return None
 
 
 def kind(node: Node) -> str:
@@ -184,8 +215,8 @@ class Table:
         value = self.number(key)
         if value is None:
             return None
-        if value != int(value) or value < least:
-            self.fault(key, f"'{key}' has to be a whole number, {least} or more")
+        if not least <= value <= MOST_WHOLE or value != int(value):
+            self.fault(key, f"'{key}' has to be a whole number, {least} or more", hint=f"at most {MOST_WHOLE}" if value > MOST_WHOLE else None)
             return None
         return int(value)
 
@@ -269,10 +300,20 @@ def scalar_of(node: Node, faults: Faults, what: str) -> str | int | float | bool
         return None
     if node.tag == _BOOL:
         return _WORDS[value]
+    if node.tag in (_INT, _FLOAT) and len(value) > _MAX_DIGITS:
+        faults.add(node, f"a number of {len(value)} characters is too long")
+        return None
     if node.tag == _INT and _WHOLE.fullmatch(value):
         return int(value)
     if node.tag == _FLOAT and ":" not in value and "_" not in value:
-        return float(value.replace(".inf", "inf").replace(".nan", "nan"))
+        try:
+            number = float(value)
+        except ValueError:  # .inf and .nan of YAML
+            number = math.nan
+        if math.isfinite(number):
+            return number
+        faults.add(node, f"'{value}' is no finite number")
+        return None
     if node.tag in (_INT, _FLOAT):
         faults.add(node, f"'{value}' is an odd number in YAML 1.1", hint="quote it, or write it in decimal")
         return None

@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from yaml.nodes import Node, ScalarNode, SequenceNode
 
 from forensics.errors import RuleError
-from forensics.model import MarkKind, Origin, Phase
+from forensics.model import ACCEPTED, FIGURES, BudgetOf, Frees, MarkKind, Origin, Phase
+from forensics.ruleset import flagtable
 from forensics.ruleset.anchors import shape
 from forensics.ruleset.nodes import Faults, Table, plain, scalar_of, suggest, text_of
-from forensics.ruleset.schema import Endpoint, Figure, Mark, MemoryModel, Profile, Sample
+from forensics.ruleset.schema import DefaultFraction, Endpoint, Figure, Lever, Mark, MemoryModel, Profile, Sample, Speculation
+from forensics.ruleset.versions import range_of, version
 
-_TAKES = ("first", "last", "min", "max")
+_TAKES = ("first", "second", "last", "min", "max", "sum")
+_NAME = re.compile(r"[a-z0-9]+(?:[._-][a-z0-9]+)*")
+MOST_NAME = 80  # characters of a profile's name, and of a rule's id
+_PATH = re.compile(r"/[A-Za-z0-9_.~/?=&%:+-]{0,200}")  # no more is asked for on a host
+_MOST_LIMIT_S = 60
 _PREFIX_GROUPS = frozenset({"stamp", "rank", "pid", "proc"})
 
 
 def profile_of(table: Table) -> Profile:
     """The profile; its faults are noted in the table's file."""
     name = table.text("profile", required=True) or ""
+    if name and not (_NAME.fullmatch(name) and len(name) <= MOST_NAME):
+        table.fault("profile", f"a profile's name is made of small letters and digits with . - _ between them: '{name[:MOST_NAME]}'")
     from_ = table.word("from", Origin) or Origin.SERVER
     port = table.whole("port")
     if port is not None and not 0 < port < 65536:
@@ -28,7 +37,7 @@ def profile_of(table: Table) -> Profile:
     profile = Profile(
         name=name,
         title=table.text("title") or "",
-        launch=_expressions(table, "launch"),
+        launch=expressions(table, "launch", anchored=False),
         prefixes=_prefixes(table),
         marks=_marks(table, name, from_),
         endpoints=tuple(_endpoint(t) for t in table.tables("endpoints", "an endpoint")),
@@ -39,20 +48,34 @@ def profile_of(table: Table) -> Profile:
         exit_zero_is_crash=table.flag("exit_zero_is_crash"),
         unbound_while_loading=table.flag("unbound_while_loading"),
         memory=_memory(table, name),
+        speculation=_speculation(table, name),
         aliases=_aliases(table),
-        flags=table.texts("flags"),
+        flags=flagtable.plain_list(table),
+        noise=table.texts("noise"),
         extra=_extra(table),
+        at=table.place("profile"),
     )
     table.done()
     return profile
 
 
-def expression(table: Table, key: str, *, anchored: bool = True) -> str:
+def expression(table: Table, key: str) -> str:
     """A regular expression that can be scanned for: it compiles and holds literal text that has to occur."""
     text = table.text(key, required=True)
     if text is not None:
-        check_expression(text, table.pairs[key][1], table.faults, anchored=anchored)
+        check_expression(text, table.pairs[key][1], table.faults)
     return text or ""
+
+
+def expressions(table: Table, key: str, *, anchored: bool = True) -> tuple[str, ...]:
+    """Several of them, or one."""
+    texts = table.texts(key)
+    node = table.get(key)
+    if node is not None:
+        for item in node.value if isinstance(node, SequenceNode) else [node]:
+            if isinstance(item, ScalarNode):
+                check_expression(str(item.value), item, table.faults, anchored=anchored)
+    return texts
 
 
 def check_expression(text: str, node: Node, faults: Faults, *, anchored: bool = True) -> None:
@@ -102,18 +125,38 @@ def _marks(table: Table, name: str, from_: Origin) -> tuple[Mark, ...]:
         own_from = item.word("from", Origin)
         keep = item.whole("keep", least=1)
         next_, again = item.word("next", Phase), item.word("again", Phase)
-        draft, opens, warms = item.flag("draft"), item.flag("opens"), item.flag("warms")
-        style = item.choice("style", ("kwargs", "dict"))
-        what, version = item.text("what"), item.text("version")
+        draft, opens, warms, library = (item.flag(name) for name in ("draft", "opens", "warms", "library"))
+        style = item.choice("style", ("kwargs", "dict", "map"))
+        what, version = item.text("what"), _versions(item)
+        if kind is MarkKind.SOFTWARE:
+            _check_software(item, line, what)
         item.done()
         if kind is None:
             continue
         mark = Mark(
             id=f"{base}#{numbers[base]}", kind=kind, line=line, profile=name, from_=own_from or from_, phase=phase, next=next_, again=again,
-            draft=draft, opens=opens, warms=warms, style=style, what=what, version=version, keep=keep or 200, hit=hit, miss=miss, at=at,
+            draft=draft, opens=opens, warms=warms, library=library, style=style, what=what, version=version, keep=keep or 200, hit=hit, miss=miss, at=at,
         )  # fmt: skip
         marks.append(mark)
     return tuple(marks)
+
+
+def _versions(item: Table) -> str | None:
+    text = item.text("version")
+    if text is not None and range_of(text) is None:
+        item.fault("version", f"no version and no range of versions: '{text}'", hint="'0.5.4..0.5.9', '0.5.20..' or '..0.5.19'")
+    return text
+
+
+def _check_software(item: Table, line: str, what: str | None) -> None:
+    """A software's line tells its value, and its name unless the mark has one."""
+    known = shape(line)
+    if not line or known.error is not None:
+        return
+    if "value" not in known.groups:
+        item.fault("line", "a software's expression needs a group named 'value'")
+    if what is None and "name" not in known.groups:
+        item.fault("line", "nobody says what software that is", hint="what: NAME, or a group named 'name'")
 
 
 def _memory(table: Table, name: str) -> MemoryModel | None:
@@ -122,32 +165,94 @@ def _memory(table: Table, name: str) -> MemoryModel | None:
         return None
     numbers: Counter[str] = Counter()
     model = MemoryModel(
-        flag=inner.text("flag", required=True) or "",
-        argument=inner.text("argument", required=True) or "",
-        fraction_of=inner.choice("fraction_of", ("free", "total")) or "",
+        flag=inner.text("flag"),
+        argument=inner.text("argument") or "",
+        fraction_of=BudgetOf(of) if (of := inner.choice("fraction_of", [str(word) for word in BudgetOf])) else None,
         default=inner.number("default"),
+        defaults=tuple(_default(item) for item in inner.tables("defaults", "a default")),
+        whole_request=inner.flag("whole_request"),
+        shaped_by=inner.texts("shaped_by"),
         figures=tuple(_figure(item, name, numbers) for item in inner.tables("figures", "a figure")),
+        levers=tuple(_lever(item) for item in inner.tables("levers", "a lever")),
     )
-    if "fraction_of" not in inner:
-        inner.faults.add(inner.node, "'memory' has no 'fraction_of'", hint="free or total")
+    told = [key for key in ("flag", "argument", "fraction_of") if key in inner]
+    if told and len(told) < 3:
+        lacking = " and ".join(f"'{key}'" for key in ("flag", "argument", "fraction_of") if key not in told)
+        inner.faults.add(inner.node, f"'memory' has no {lacking}", hint="free, total or remaining" if "fraction_of" not in told else None)
     inner.done()
     return model
 
 
-def _figure(item: Table, name: str, numbers: Counter[str]) -> Figure:
+def _speculation(table: Table, name: str) -> Speculation | None:
+    inner = table.table("speculation")
+    if inner is None:
+        return None
+    numbers: Counter[str] = Counter()
+    model = Speculation(
+        given=inner.text("given", required=True) or "",
+        topk=inner.texts("topk"),
+        budget=inner.texts("budget"),
+        steps=inner.texts("steps"),
+        paths=inner.text("paths"),
+        same=inner.texts("same"),
+        figures=tuple(_figure(item, name, numbers, drafts=True) for item in inner.tables("figures", "a figure of drafts")),
+    )
+    if not model.figures:
+        inner.faults.add(inner.node, "'speculation' has no figure", hint="figures: the lines that tell how long its drafts are accepted")
+    if not (model.budget or model.paths):
+        inner.faults.add(inner.node, "nothing of 'speculation' says how large its tree is", hint="budget: the arguments that do")
+    inner.done()
+    return model
+
+
+def _default(item: Table) -> DefaultFraction:
+    value = item.number("value")
+    if value is None or not 0 < value <= 1:
+        item.faults.add(item.node, "a default has a 'value' above 0 and at most 1")
+    since, until = _bound(item, "since"), _bound(item, "until")
+    item.done()
+    return DefaultFraction(value=value or 1.0, since=since, until=until)
+
+
+def _lever(item: Table) -> Lever:
+    flag = item.text("flag", required=True) or ""
+    unless = item.text("unless")
+    if unless is not None:
+        check_expression(unless, item.pairs["unless"][1], item.faults, anchored=False)
+    lever = Lever(
+        flag=flag, frees=item.word("frees", Frees, required=True) or Frees.REQUESTS, text=item.text("text", required=True) or "",
+        argument=item.text("argument") or flag.lstrip("-").replace("-", "_"), unless=unless, given=item.text("given"),
+        since=_bound(item, "since"), until=_bound(item, "until"),
+    )  # fmt: skip
+    item.done()
+    return lever
+
+
+def _bound(item: Table, key: str) -> str | None:
+    text = item.text(key)
+    if text is not None and version(text) is None:
+        item.fault(key, f"no version: '{text}'")
+    return text
+
+
+def _figure(item: Table, name: str, numbers: Counter[str], *, drafts: bool = False) -> Figure:
+    facts: Collection[str] = ACCEPTED if drafts else FIGURES
     fact = item.text("fact", required=True) or ""
+    if fact and fact not in facts:
+        item.fault("fact", f"unknown figure '{fact}'", hint=suggest(fact, facts) or ", ".join(facts))
     numbers[fact] += 1
     line = expression(item, "line")
     known = shape(line)
     if line and known.error is None and "value" not in known.groups:
         item.fault("line", "a figure's expression needs a group named 'value'")
-    take = item.text("take") or "last"
+    take = "last" if drafts else item.text("take") or "last"
     if take not in _TAKES and not take.startswith("before:"):
-        item.fault("take", f"unknown take '{take}'", hint=suggest(take, _TAKES) or "first, last, min, max or before:FACT")
+        item.fault("take", f"unknown take '{take}'", hint=suggest(take, _TAKES) or "first, second, last, min, max, sum or before:FACT")
+    version, keep = (_versions(item), item.whole("keep", least=1)) if drafts else (None, None)
     hit, miss = _both_samples(item, "a figure")
     figure = Figure(
-        id=f"{name}:figure:{fact}#{numbers[fact]}", fact=fact, line=line, profile=name, unit=item.text("unit") or "",
-        take=take, hit=hit, miss=miss, at=item.faults.place(item.node),
+        id=f"{name}:figure:{fact}#{numbers[fact]}", fact=fact, line=line, profile=name, unit="" if drafts else item.text("unit") or "",
+        take=take, version=version, keep=keep or 200, hit=hit, miss=miss, at=item.faults.place(item.node),
     )  # fmt: skip
     item.done()
     return figure
@@ -157,29 +262,23 @@ def _endpoint(item: Table) -> Endpoint:
     path = item.text("path", required=True) or ""
     if path and not path.startswith("/"):
         item.fault("path", f"a path begins with a slash: '{path}'")
-    says = item.text("says", required=True) or ""
+    elif path and not _PATH.fullmatch(path):
+        item.fault("path", f"a path of letters, digits and ._~/?=&%:+- is asked for, not '{path[:80]}'")
+    item.text("says", required=True)
+    says = item.choice("says", ("listening", "ready")) or ""
     limit_s = item.number("limit_s")
+    if limit_s is not None and not 0 < limit_s <= _MOST_LIMIT_S:
+        item.fault("limit_s", f"'limit_s' is more than 0 and at most {_MOST_LIMIT_S} seconds")
     item.done()
     return Endpoint(path=path, says=says) if limit_s is None else Endpoint(path=path, says=says, limit_s=limit_s)
 
 
 def _prefixes(table: Table) -> tuple[str, ...]:
-    prefixes = _expressions(table, "prefixes")
+    prefixes = expressions(table, "prefixes", anchored=False)
     for text in prefixes:
         for group in sorted(shape(text).groups - _PREFIX_GROUPS):
             table.fault("prefixes", f"a prefix has no group '{group}'", hint="stamp, rank, pid or proc")
     return prefixes
-
-
-def _expressions(table: Table, key: str) -> tuple[str, ...]:
-    texts = table.texts(key)
-    node = table.get(key)
-    if node is not None:
-        items = node.value if isinstance(node, SequenceNode) else [node]
-        for item in items:
-            if isinstance(item, ScalarNode):
-                check_expression(str(item.value), item, table.faults, anchored=False)
-    return texts
 
 
 def _exit_codes(table: Table) -> Mapping[int, str]:

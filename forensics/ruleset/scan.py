@@ -1,31 +1,35 @@
 """Find the lines that rules, marks and figures match. Never judges a hit and never opens a line that cannot match.
 
-A block's lines are decided on without their digits (``index``); only candidates become frames. Lines of one pattern that come by the hundred thousand
-are counted by their shape (every digit the same) and opened only if they are among the first or last of their rule.
+Lines that are the same but for their digits are of one shape. What a shape does is found out once (``learnt``); after that its lines cost one look-up each,
+and are opened only if they are among the first or last of their rule.
 """
 
 from __future__ import annotations
 
-import re
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from io import BytesIO
+from itertools import chain, compress, islice
+from operator import not_
 from typing import NamedTuple, Protocol
 
-from forensics.model import Frame, Hit, MarkKind, Origin, PartKind
-from forensics.ruleset.anchors import figures, shape
-from forensics.ruleset.index import DIGITS, Index
+from forensics.model import Frame, Hit, Origin, PartKind
+from forensics.ruleset.heads import Heads
+from forensics.ruleset.learnt import LONGEST, ZEROS, Doubt, Plan, plan, uneven
+from forensics.ruleset.literals import MANY, Search
+from forensics.ruleset.matcher import MAX_TEXT, Item, Matcher
 from forensics.ruleset.schema import RuleSet
+from forensics.ruleset.shapes import COLD, Found, Shape, of
 
-MAX_TEXT = 8 << 10  # characters of a message that are matched
-_MAX_ARGUMENTS = 64 << 10  # a server's whole configuration is one line
-_MAX_PIECES = 256 << 10
-_MAX_SHAPES = 16_384
-_MAX_OUTCOMES = 1024  # of one shape
-_MAX_ALL_OUTCOMES = 65_536
-_MAX_PLACES = 8
-_LONGEST_SHAPE = 2048
-_ZEROS = bytes(48 if 48 <= c <= 57 else c for c in range(256))
+__all__ = ["MAX_TEXT", "Block", "Matcher", "ScanResult", "Scanner", "Search", "scan", "scan_lines"]
+
+_MAX_BYTES = 24 << 20  # of the shapes that are remembered
+_MOST_NEW = 512  # shapes of a block that are remembered, where most of the last block were new: text that never comes again is not worth its memory
+_OF_AN_ENTRY = 200  # bytes that a shape takes besides its own
+_LEAST_FIRST = 64  # lines of a block by which it is told whether most of it is new
+_FEW = 8  # lines of one shape that are opened before it is worth a plan …
+_SMALL = 256  # … unless so many have been opened: this is no small log
 
 
 class Block(Protocol):
@@ -54,109 +58,10 @@ class ScanResult:
     counts: dict[str, int]
 
 
-@dataclass(kw_only=True, slots=True)
-class _Item:
-    """One expression to look for: of a rule, a mark or a figure."""
-
-    id: str
-    line: str
-    origin: Origin
-    keep: int
-    last_piece: bool
-    limit: int
-    compiled: re.Pattern[str] | None = None
-    figures: list[re.Pattern[bytes]] | None = None
-    any_digit: bool = False
-
-    def search(self, text: str) -> re.Match[str] | None:
-        if self.compiled is None:
-            self.compiled = re.compile(self.line)
-        return self.compiled.search(text)
-
-    def places(self, shape_: bytes) -> set[tuple[int, int]] | None:
-        """Where the digits of a line of this shape matter; None where that may be anywhere."""
-        if self.figures is None:
-            texts = figures(shape(self.line).tree)
-            self.any_digit = texts is None
-            self.figures = [re.compile(b"(?=(" + re.escape(text.encode()) + b"))") for text in texts or ()]  # they may overlap
-        if self.any_digit:
-            return None
-        spans = {found.span(1) for figure in self.figures for found in figure.finditer(shape_)}
-        return spans if len(spans) <= _MAX_PLACES else None
-
-    def takes(self, origin: Origin) -> bool:
-        return self.origin is Origin.ANY or origin is self.origin or (self.origin is Origin.SERVER and origin is Origin.ANY)
-
-    def match(self, frame: Frame) -> Hit | None:
-        """The hit, with the piece that matched as its text: a progress bar writes many on one line, and its last says most."""
-        if not self.takes(frame.origin):
-            return None
-        if "\r" not in frame.text:
-            found = self.search(frame.text[: self.limit])
-            return Hit(self.id, frame, _captures(found)) if found else None
-        pieces = _pieces(frame.text)
-        for piece in reversed(pieces) if self.last_piece else pieces:
-            found = self.search(piece[: self.limit])
-            if found:
-                return Hit(self.id, frame._replace(text=piece), _captures(found))
-        return None
-
-
-def _captures(found: re.Match[str]) -> dict[str, str]:
-    return {name: text for name, text in found.groupdict().items() if text is not None}
-
-
-def _pieces(text: str) -> list[str]:
-    if len(text) > _MAX_PIECES:
-        text = text[: _MAX_PIECES // 2] + "\r" + text[-_MAX_PIECES // 2 :]
-    return [piece for piece in text.split("\r") if piece]
-
-
-class Matcher:
-    """All expressions of a rule set, ready to be looked for; may be kept and used again. ``feed`` takes one line at a time."""
-
-    def __init__(self, rules: RuleSet) -> None:
-        self.items = list(_items(rules))
-        self.index = Index([shape(item.line).anchors for item in self.items])
-
-    def feed(self, frame: Frame) -> list[Hit]:
-        """The hits of one line, in the order of the rules."""
-        return self.matches(frame, self.index.candidates(frame.text.encode("utf-8", "replace").translate(None, DIGITS)))
-
-    def matches(self, frame: Frame, numbers: Iterable[int]) -> list[Hit]:
-        """The hits among some expressions."""
-        found = (self.items[number].match(frame) for number in numbers)
-        return [hit for hit in found if hit is not None]
-
-
-def _items(rules: RuleSet) -> Iterator[_Item]:
-    for rule in rules.rules:
-        if rule.line:
-            yield _item(rule.id, rule.line, rule.from_, rule.keep)
-    for profile in rules.profiles:
-        for mark in profile.marks:
-            yield _item(mark.id, mark.line, mark.from_, mark.keep, mark.kind)
-        for figure in profile.memory.figures if profile.memory else ():
-            yield _item(figure.id, figure.line, Origin.SERVER, 200)
-
-
-def _item(id_: str, line: str, origin: Origin, keep: int, kind: MarkKind | None = None) -> _Item:
-    limit = _MAX_ARGUMENTS if kind is MarkKind.ARGUMENTS else MAX_TEXT
-    return _Item(id=id_, line=line, origin=origin, keep=keep, last_piece=kind is MarkKind.PROGRESS, limit=limit)
-
-
-class _Known(NamedTuple):
-    """What lines of one shape do. Figures that expressions ask for (``" 404"``) can stand in a few places of a shape only: what stands there decides."""
-
-    steady: tuple[int, ...]  # expressions of which that is true
-    places: tuple[slice, ...]
-    outcomes: dict[bytes, tuple[int, ...]]  # what stands in the places → those of ``steady`` that match
-    open: tuple[int, ...]  # expressions to be tried on every line
-    start: int  # of the message
-
-
-Found = dict[int, list[int]]  # number of an expression → lines of a block that it matches
-Kept = tuple[int, int, Hit]  # line, number of the expression, hit
+Told = Callable[..., None]
+Opened = dict[int, tuple[Frame, dict[int, "Hit | None"]]]  # a line's frame, and what expressions made of it
+Later = Callable[[], Frame]  # opens a line whose block has gone
+Kept = tuple[int, int, "Hit | Later"]  # line, number of the expression, hit
 
 
 @dataclass(kw_only=True, slots=True)
@@ -166,47 +71,61 @@ class _Source:
     seen: dict[int, int] = field(default_factory=dict)
     first: list[Kept] = field(default_factory=list)
     last: dict[int, deque[Kept]] = field(default_factory=dict)
-    waiting: tuple[Block, Found] | None = None
+    waiting: tuple[Block, dict[int, Found], Opened] | None = None
 
 
-class _Scan:
-    def __init__(self, matcher: Matcher) -> None:
-        self.index = matcher.index
+class _New(NamedTuple):
+    """The lines of a block that may match, where most are new."""
+
+    touched: list[Shape]  # that were known before, or have a head
+    fresh: dict[bytes, Shape]  # whole lines
+    whose: dict[int, Shape]  # line → its shape by its head
+    more: dict[int, set[int]]  # line → expressions that it may match besides
+
+
+class Scanner:
+    """Scans for all line rules, marks and figures. What it has learnt of a source's lines it still knows when more of the same is scanned."""
+
+    def __init__(self, rules: RuleSet | Matcher) -> None:
+        matcher = rules if isinstance(rules, Matcher) else Matcher(rules)
+        self.matcher = matcher
         self.items = matcher.items
         self.sources: dict[str, _Source] = {}
-        self.shapes: dict[bytes, _Known] = {}
-        self.outcomes = 0  # kept beyond the first of each shape
+        self.shapes: dict[bytes, Shape] = {}
+        self.heads = Heads(matcher)  # of lines that are new but for these
+        self.bytes = 0
+        self.fleeting = False  # most lines of the last block were new
+        self.looked = 0  # lines that were opened one by one
         self.shapes_of: tuple[str, PartKind] | None = None
         self.current: _Source | None = None
+        self.begun: Collection[str] = ()
+
+    def scan(self, blocks: Iterable[Block], *, begun: Collection[str] = ()) -> ScanResult:
+        """Scan some blocks. Of each rule and source the first and the last ``keep`` hits are kept; of those that have ``begun`` as often before, only the last."""
+        self.sources = {}
+        self.current = None
+        self.begun = begun
+        for block in blocks:
+            self.block(block)
+        return self.result()
 
     def block(self, block: Block) -> None:
-        """Take one block. The loop is the program's hottest: one look-up a line, and two more where a line has been seen but for its digits."""
+        """Take one block."""
         source = self._source(block)
-        found: Found = {}
-        opened: dict[int, Frame] = {}
-        raw: Callable[[int], bytes] | None = None
-        shapes, keys = self.shapes, block.keys
-        for i, numbers in enumerate(map(self.index.lines.get, keys)):
-            if numbers is None:
-                numbers = self.index.candidates(keys[i])
-            if not numbers:
-                continue
-            raw = raw or _raw(block)
-            line = raw(i)
-            shape_ = line.translate(_ZEROS)
-            known = shapes.get(shape_)
-            if known is None:
-                self._open(block, i, numbers, line, shape_, found, opened)
-                continue
-            digits = b"".join([line[place] for place in known.places]) if known.places else b""
-            sure = known.outcomes.get(digits)
-            if sure is None:
-                sure = self._decide(known, line, digits)
-            for number in sure:
-                found.setdefault(number, []).append(i)
-            for number in self._search(known, line, known.open) if known.open else ():
-                found.setdefault(number, []).append(i)
+        zeroed: bytes | None = getattr(block, "zeroed", None)
+        lines = _Lines(block)
+        found: dict[int, Found] = {}
+        opened: Opened = {}
+        if zeroed is not None and (split := self._new_lines(zeroed)):
+            self._take_new(block, self._by_head(block, zeroed, split), lines, found, opened)
+        else:
+            for known in self._by_key(block, lines) if zeroed is None else self._by_shape(block, zeroed):
+                self._take(block, known, lines, found, opened)
+                known.clear()
         self._keep(source, block, found, opened)
+        release: Callable[[], None] | None = getattr(block, "release", None)
+        if release is not None:
+            release()
 
     def _source(self, block: Block) -> _Source:
         source = self.sources.get(block.source)
@@ -216,87 +135,296 @@ class _Scan:
             self._settle(self.current, {})
         self.current = source
         if self.shapes_of != (block.source, block.part):  # where a message begins differs from source to source
-            self.shapes.clear()
+            self._forget()
             self.shapes_of = (block.source, block.part)
         return source
 
-    def _open(self, block: Block, i: int, numbers: tuple[int, ...], line: bytes, shape_: bytes, found: Found, opened: dict[int, Frame]) -> None:
-        frame = opened[i] = block.frame(i)
-        hits = [number for number in numbers if self.items[number].match(frame) is not None]
-        for number in hits:
-            found.setdefault(number, []).append(i)
-        if 0 < len(line) <= _LONGEST_SHAPE:
-            self._learn(shape_, line, frame, numbers, hits)
+    def _forget(self) -> None:
+        self.shapes.clear()
+        self.heads.forget()
+        self.bytes = 0
+        self.fleeting = False
 
-    def _learn(self, shape_: bytes, line: bytes, frame: Frame, numbers: tuple[int, ...], hits: list[int]) -> None:
-        """Remember what lines of this shape do, where the message is the plain end of the line and its origin cannot hang on a digit or on lines above."""
-        text = frame.text.encode("utf-8", "replace")
-        start = len(line) - len(text)
-        if b"\r" in line or not line.endswith(text) or frame.origin in (Origin.SYSTEMD, Origin.KERNEL) or frame.ident.startswith("systemd"):
-            return
-        if self.shapes_of is None or (self.shapes_of[1] is PartKind.JOURNAL_TEXT and not line[:start].strip()):
-            return  # a further line of a message: who wrote it stands above
-        if len(self.shapes) >= _MAX_SHAPES or self.outcomes >= _MAX_ALL_OUTCOMES:
-            self.shapes.clear()
-            self.outcomes = 0
-        steady: list[int] = []
-        open_: list[int] = []
-        spans: set[tuple[int, int]] = set()
-        for number in numbers:
-            item = self.items[number]
-            if item.takes(frame.origin):
-                places = item.places(shape_)
-                (open_ if places is None else steady).append(number)
-                spans |= places or set()
-        ordered = tuple(slice(*span) for span in sorted(spans))
-        outcome = tuple(number for number in steady if number in hits)
-        outcomes = {b"".join([line[place] for place in ordered]): outcome}
-        self.shapes[shape_] = _Known(steady=tuple(steady), places=ordered, outcomes=outcomes, open=tuple(open_), start=start)
+    def _by_shape(self, block: Block, zeroed: bytes) -> list[Shape]:
+        """The shapes that may match, with their lines. The loop is the program's hottest: one look-up a line.
 
-    def _decide(self, known: _Known, line: bytes, digits: bytes) -> tuple[int, ...]:
-        outcome = tuple(self._search(known, line, known.steady))
-        if len(known.outcomes) < _MAX_OUTCOMES:
-            known.outcomes[digits] = outcome
-            self.outcomes += 1
-        return outcome
+        To read lines one by one costs a third of splitting: each is gone, and its memory free, before the next one comes.
+        """
+        touched: list[Shape] = []
+        new: list[int] = []
+        ends: dict[int, int] = {}  # line → where it ends
+        cold = COLD
+        stream = BytesIO(zeroed)
+        i = -1
+        for i, known in enumerate(map(self.shapes.get, stream)):
+            if known:  # a shape that has been seen in this block
+                known.append(i)
+            elif known is None:
+                new.append(i)
+                ends[i] = stream.tell()
+            elif known is not cold:
+                touched.append(known)
+                known.append(i)
+                ends[i] = stream.tell()
+        rare: bytes = getattr(block, "rare", b"")
+        shapes = {i: zeroed[zeroed.rfind(b"\n", 0, ends[i] - 1) + 1 : ends[i]] for i in new}
+        met = bool(new) and self._meet(block, shapes, touched, rare, i + 1)
+        told: Told | None = getattr(block, "told", None)
+        if told is not None:
+            told(i + 1, ends, rare=met)
+        return touched
 
-    def _search(self, known: _Known, line: bytes, numbers: tuple[int, ...]) -> Iterator[int]:
-        text = line[known.start :].decode("utf-8", "replace")
-        for number in numbers:
-            item = self.items[number]
-            if item.search(text[: item.limit]):
-                yield number
+    def _meet(self, block: Block, new: dict[int, bytes], touched: list[Shape], rare: bytes, lines: int) -> bool:
+        """Lines of shapes that were not seen before, or have been forgotten. Says whether some have a text in them; such shapes are forgotten at once."""
+        fresh = dict.fromkeys(new.values(), COLD)
+        joined = b"".join(fresh)
+        coloured = b"\x1b" in joined
+        keys = list({shape: block.keys[i] for i, shape in new.items()}.values()) if coloured else joined[:-1].translate(None, b"0").split(b"\n")
+        for shape, numbers in zip(fresh, self.matcher.candidates(keys, keep=not self.fleeting), strict=True):
+            if numbers:
+                fresh[shape] = Shape(numbers)
+        for i, shape in new.items():
+            known = fresh[shape]
+            if known is not COLD:
+                if not known:
+                    touched.append(known)
+                known.append(i)
+        met = bool(rare) and rare in joined
+        self.fleeting = self.fleeting or (len(joined) > MANY and len(fresh) > lines // 2)
+        self._remember({shape: known for shape, known in fresh.items() if rare not in shape} if met else fresh)
+        return met
 
-    def _keep(self, source: _Source, block: Block, found: Found, opened: dict[int, Frame]) -> None:
+    def _new_lines(self, zeroed: bytes) -> list[bytes]:
+        """The lines of a block, if most of the first ones are new, as most of the last block were; else none."""
+        if not self.fleeting and (self.shapes or len(zeroed) < MANY):
+            return []
+        lines = BytesIO(zeroed).readlines()
+        first = lines[: max(_LEAST_FIRST, len(lines) // 8)]
+        shapes = self.shapes
+        self.fleeting = sum(line not in shapes for line in set(first)) > len(first) // 2
+        return lines if self.fleeting else []
+
+    def _by_head(self, block: Block, zeroed: bytes, lines: list[bytes]) -> _New:
+        """The same where most lines are new, by their heads."""
+        touched: list[Shape] = []
+        apart = {i: line for i, line in enumerate(lines) if uneven(line)} if uneven(zeroed) else {}
+        even = lines
+        if apart:
+            even = lines[:]
+            for i in apart:
+                even[i] = b"\n"
+        whose, more, headless = self.heads.searched(even, touched)
+        fresh: dict[bytes, Shape] = {}
+        for i, numbers in headless.items():
+            if not self._is_known(lines[i], i, touched):
+                fresh.setdefault(lines[i], Shape(numbers)).append(i)
+        rare: bytes = getattr(block, "rare", b"")
+        if apart := {i: line for i, line in apart.items() if not self._is_known(line, i, touched)}:
+            self._meet(block, apart, touched, rare, len(lines))
+        self._remember({shape: known for shape, known in fresh.items() if not rare or rare not in shape})
+        told: Told | None = getattr(block, "told", None)
+        if told is not None:
+            told(len(lines), {}, rare=bool(rare) and rare in zeroed)
+        return _New(touched, fresh, whose, more)
+
+    def _is_known(self, line: bytes, i: int, touched: list[Shape]) -> bool:
+        """Whether there is a shape for a line, which goes to it."""
+        known = self.shapes.get(line)
+        if known is not None and known is not COLD:
+            if not known:
+                touched.append(known)
+            known.append(i)
+        return known is not None
+
+    def _take_new(self, block: Block, new: _New, lines: _Lines, found: dict[int, Found], opened: Opened) -> None:
+        """What new lines match. Once it is known what is taken off them, those that are like no others need not be opened."""
+        heads = self.heads
+        as_new = [(known.head, known) for known in new.touched if heads.as_new(known)]
+        for known in (known for known in new.touched if not heads.as_new(known)):
+            self._take(block, known, lines, found, opened)
+            known.clear()
+        for line, known in chain(as_new, new.fresh.items()):
+            off = heads.instead(line)
+            if off is None:
+                self._take(block, known, lines, found, opened)
+            else:
+                for i in known:
+                    new.whose[i] = off
+                    new.more.setdefault(i, set()).update(known.numbers)
+            known.clear()
+        for i, numbers in new.more.items():
+            self._take_more(block, i, new.whose[i], numbers, lines, found, opened)
+
+    def _remember(self, fresh: dict[bytes, Shape]) -> None:
+        most = _MOST_NEW if self.fleeting else len(fresh)
+        for shape, known in islice(fresh.items(), most):
+            if len(shape) <= LONGEST:
+                if self.bytes > _MAX_BYTES:
+                    self.shapes.clear()
+                    self.bytes = 0
+                self.bytes += len(shape) + _OF_AN_ENTRY
+                self.shapes[shape] = known
+
+    def _by_key(self, block: Block, raw: _Lines) -> list[Shape]:
+        """The same for a block that has no shapes at hand: of the lines whose key is hot."""
+        keys = block.keys
+        numbers = self.matcher.index.lines
+        known_keys = list(map(numbers.get, keys))
+        new = list(dict.fromkeys(key for key, known in zip(keys, known_keys, strict=True) if known is None))
+        fresh = dict(zip(new, self.matcher.candidates(new), strict=True))
+        hot = [i for i, known in enumerate(known_keys) if (fresh[keys[i]] if known is None else known)]
+        touched: list[Shape] = []
+        known_shapes = self.shapes
+        lines = raw.read(hot)
+        shapes = b"\n".join(lines).translate(ZEROS).split(b"\n") if lines else []
+        if len(shapes) != len(lines):  # a line feed in a field that says who wrote it
+            shapes = [line.translate(ZEROS) for line in lines]
+        for i, shape in zip(hot, shapes, strict=True):
+            shape_ = known_shapes.get(shape)
+            if shape_ is None:
+                known = known_keys[i]
+                shape_ = Shape(fresh[keys[i]] if known is None else known)
+                if shape:  # an empty one has to be opened
+                    self._remember({shape: shape_})
+            if not shape_:
+                touched.append(shape_)
+            shape_.append(i)
+        return touched
+
+    def _take(self, block: Block, known: Shape, lines: _Lines, found: dict[int, Found], opened: Opened) -> None:
+        """What the lines of one shape match; the first ones are opened, to learn from them."""
+        numbers = known[:]
+        plan_ = known.plan
+        if plan_ is None:
+            for at, i in enumerate(numbers):
+                if known.plan is not None:
+                    numbers, plan_ = numbers[at:], known.plan
+                    break
+                self._open(block, known, i, lines, found, opened)
+            else:
+                return
+        if plan_.only_if is not None:
+            line, (place, value) = lines.get(), plan_.only_if
+            for i in numbers:
+                if line(i)[place] != value:
+                    self._open(block, known, i, lines, found, opened)
+            numbers = [i for i in numbers if line(i)[place] == value]
+        if plan_.doubt is not None:
+            numbers = self._undoubted(block, known, numbers, plan_.doubt, lines, found, opened)
+        if plan_.always is not None:
+            for number in plan_.always if numbers else ():
+                of(found, number).add(numbers, alone=plan_.alone)
+        else:
+            for number, matched in plan_.tell(numbers, lines.get()):
+                of(found, number).add(matched, alone=plan_.alone)
+
+    def _undoubted(
+        self, block: Block, known: Shape, numbers: list[int], doubt: Doubt, lines: _Lines, found: dict[int, Found], opened: Opened
+    ) -> list[int]:
+        """Those lines whose messages begin where they should; the others are opened."""
+        line = lines.get()
+        begun = [doubt.begins(line(i)) for i in numbers]
+        for i in compress(numbers, map(not_, begun)):
+            self._open(block, known, i, lines, found, opened)
+        return list(compress(numbers, begun))
+
+    def _take_more(self, block: Block, i: int, known: Shape, numbers: set[int], lines: _Lines, found: dict[int, Found], opened: Opened) -> None:
+        """What a line matches besides what lines with its head do."""
+        plan_ = known.plan
+        if i not in opened and plan_ is not None:
+            line = lines.get()(i)
+            if plan_.doubt is None or known.numbers or plan_.doubt.begins(line):
+                for number in sorted(numbers):
+                    if plan_.asks(self.items[number]) and plan_.search(self.items[number], line):
+                        of(found, number).add((i,), alone=plan_.alone)
+                return
+        frame, hits = opened.get(i) or opened.setdefault(i, (block.frame(i), {}))
+        for number in sorted(numbers.difference(hits)):
+            hits[number] = self.items[number].match(frame)
+            if hits[number] is not None:
+                of(found, number).add((i,))
+
+    def _open(self, block: Block, known: Shape, i: int, lines: _Lines, found: dict[int, Found], opened: Opened) -> None:
+        frame = block.frame(i)
+        hits = {number: self.items[number].match(frame) for number in known.numbers}
+        opened[i] = frame, hits
+        for number, hit in hits.items():
+            if hit is not None:
+                of(found, number).add((i,))
+        self.looked += 1
+        known.opened += 1
+        if self.fleeting:
+            line = lines.get()(i).removesuffix(b"\n")
+            self.heads.opened(line.translate(ZEROS), known, lambda: self._plan(block, line, frame, [], bare=True))
+        if known.plan is None and not known.odd and (known.opened >= _FEW or (self.looked >= _SMALL and (known.head or not self.fleeting))):
+            line = lines.get()(i).removesuffix(b"\n")
+            candidates = [self.items[number] for number in known.numbers]
+            known.plan = self._plan(block, line, frame, candidates, cut=len(known.head))
+            known.odd = known.plan is None
+            if known.head:
+                self.heads.learnt(known)
+
+    def _plan(self, block: Block, line: bytes, frame: Frame, items: list[Item], *, cut: int = 0, bare: bool = False) -> Plan | None:
+        plain: bool = getattr(block, "plain", False)
+        return plan(line, frame, items, block.part, cut=cut, bare=bare, prefixes=self.matcher.prefixes, plain=plain)
+
+    def _keep(self, source: _Source, block: Block, found: dict[int, Found], opened: Opened) -> None:
         """Keep the first hits now; the others wait, since later ones may push them out."""
-        late: Found = {}
-        for number, lines in found.items():
+        late: dict[int, Found] = {}
+        for number, of_it in found.items():
             item, seen = self.items[number], source.seen.get(number, 0)
-            source.seen[number] = seen + len(lines)
-            room = max(0, item.keep - seen)
-            source.first += self._hits(block, lines[:room], number, opened)
-            if len(lines) > room:
-                late[number] = lines[room:][-item.keep :]
+            source.seen[number] = seen + of_it.count
+            room = 0 if item.id in self.begun else max(0, item.keep - seen)
+            if room:
+                source.first += self._hits(block, of_it.lines()[:room], number, opened)
+                of_it = of_it.beyond(room)
+            if of_it.count:
+                late[number] = of_it
         self._settle(source, late)
-        source.waiting = (block, late)
+        # of what is not said all the time most will be kept: opened while the block is at hand
+        for number in [number for number, of_it in late.items() if of_it.count <= self.items[number].keep // 2]:
+            self._ring(source, number).extend(self._later(block, late.pop(number), number, opened))
+        source.waiting = (block, late, opened)
 
-    def _settle(self, source: _Source, newer: Found) -> None:
+    def _settle(self, source: _Source, newer: dict[int, Found]) -> None:
         """Open the waiting lines of the block before, unless newer ones have pushed them out."""
-        block, late = source.waiting or (None, {})
+        block, late, opened = source.waiting or (None, {}, {})
         source.waiting = None
-        opened: dict[int, Frame] = {}
-        for number, lines in late.items():
+        for number, of_it in late.items():
             item = self.items[number]
-            room = item.keep - len(newer.get(number, ()))
+            room = item.keep - (newer[number].count if number in newer else 0)
             if block is not None and room > 0:
-                source.last.setdefault(number, deque(maxlen=item.keep)).extend(self._hits(block, lines[-room:], number, opened))
+                self._ring(source, number).extend(self._hits(block, of_it.lines()[-room:], number, opened))
 
-    def _hits(self, block: Block, lines: list[int], number: int, opened: dict[int, Frame]) -> Iterator[Kept]:
+    def _ring(self, source: _Source, number: int) -> deque[Kept]:
+        ring = source.last.get(number)
+        if ring is None:
+            ring = source.last[number] = deque(maxlen=self.items[number].keep)
+        return ring
+
+    def _later(self, block: Block, of_it: Found, number: int, opened: Opened) -> Iterator[Kept]:
+        """As ``_hits``, but what needs no line above is opened only if it is still kept at the end."""
+        later: Callable[[int], Later] | None = getattr(block, "later", None)
+        alone = of_it.alone() if later is not None else ()
+        for i in of_it.lines():
+            if later is not None and i in alone and i not in opened:
+                yield block.first_line + i, number, later(i)
+            else:
+                yield from self._hits(block, [i], number, opened)
+
+    def _hits(self, block: Block, lines: list[int], number: int, opened: Opened) -> Iterator[Kept]:
         for i in lines:
-            frame = opened.get(i) or opened.setdefault(i, block.frame(i))
-            hit = self.items[number].match(frame)
+            frame, hits = opened.get(i) or opened.setdefault(i, (block.frame(i), {}))
+            if number not in hits:
+                hits[number] = self.items[number].match(frame)
+            hit = hits[number]
             if hit is not None:
                 yield frame.line_no, number, hit
+
+    def often(self, result: ScanResult) -> frozenset[str]:
+        """The expressions that were found as often as hits of them are kept."""
+        alike = Counter(item.id for item in self.items)  # two expressions of one name are counted together
+        return frozenset(item.id for item in self.items if alike[item.id] == 1 and result.counts.get(item.id, 0) >= item.keep)
 
     def result(self) -> ScanResult:
         """The hits kept, and the counts."""
@@ -306,26 +434,48 @@ class _Scan:
         counts: dict[str, int] = {}
         for source in self.sources.values():
             kept = source.first + [entry for ring in source.last.values() for entry in ring]
-            hits += [hit for _, _, hit in sorted(kept, key=_by_line)]
+            for _, number, hit in sorted(kept, key=_by_line):
+                found = hit if isinstance(hit, Hit) else self.items[number].match(hit())
+                if found is not None:
+                    hits.append(found)
             for number, seen in source.seen.items():
                 counts[self.items[number].id] = counts.get(self.items[number].id, 0) + seen
         return ScanResult(hits=hits, counts=counts)
 
 
-def _by_line(entry: tuple[int, int, Hit]) -> tuple[int, int]:
+def _by_line(entry: Kept) -> tuple[int, int]:
     return entry[0], entry[1]
 
 
-def _raw(block: Block) -> Callable[[int], bytes]:
-    """The lines of a block as they stand, by number; empty for what has to be opened. A block of journal entries gives them itself, if it can."""
-    own: Callable[[int], bytes] | None = getattr(block, "raw", None)
-    if own is not None:
-        return own
-    if block.part not in (PartKind.JOURNAL_EXPORT, PartKind.JOURNAL_JSON):
-        lines = block.data.split(b"\n")
-        if 0 <= len(lines) - len(block.keys) <= 1:
-            return lines.__getitem__
-    return _no_line
+class _Lines:
+    """The lines of a block as they stand, by number; split only if somebody asks. Empty for what has to be opened."""
+
+    __slots__ = ("_block", "_get")
+
+    def __init__(self, block: Block) -> None:
+        self._block = block
+        self._get: Callable[[int], bytes] | None = None
+
+    def read(self, numbers: list[int]) -> list[bytes]:
+        """Some lines, which are all that will be asked for."""
+        lines = list(map(self.get(), numbers))
+        self._get = dict(zip(numbers, lines, strict=True)).__getitem__
+        return lines
+
+    def get(self) -> Callable[[int], bytes]:
+        """What gives a line. A block of journal entries gives them itself, if it can."""
+        if self._get is None:
+            block = self._block
+            lines: Callable[[], list[bytes]] | None = getattr(block, "texts", None)
+            own: Callable[[int], bytes] | None = getattr(block, "raw", None)
+            if lines is not None:
+                self._get = lines().__getitem__
+            elif own is not None:
+                self._get = own
+            else:
+                split = block.data.split(b"\n") if block.part not in (PartKind.JOURNAL_EXPORT, PartKind.JOURNAL_JSON) else []
+                self._get = split.__getitem__ if 0 <= len(split) - len(block.keys) <= 1 else _no_line
+        return self._get
 
 
 def _no_line(_: int) -> bytes:
@@ -334,11 +484,7 @@ def _no_line(_: int) -> bytes:
 
 def scan(blocks: Iterable[Block], rules: RuleSet | Matcher) -> ScanResult:
     """Scan blocks for all line rules, marks and figures. Of each rule and source the first and the last ``keep`` hits are kept."""
-    matcher = rules if isinstance(rules, Matcher) else Matcher(rules)
-    work = _Scan(matcher)
-    for block in blocks:
-        work.block(block)
-    return work.result()
+    return Scanner(rules).scan(blocks)
 
 
 def scan_lines(texts: Iterable[str], rules: RuleSet | Matcher, origin: Origin = Origin.ANY, *, source: str = "-") -> ScanResult:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from forensics.ruleset.lint import lint
-from forensics.ruleset.load import read
+from forensics.ruleset.loading import read
 from forensics.ruleset.scan import Matcher
 from forensics.ruleset.selftest import Trial, passes, trials
 

@@ -1,58 +1,16 @@
-"""Decide which unit is meant: a mistyped name finds its near one, and none given finds the one worth a look. Asks no host and reads no log."""
+"""Pick the unit among those of a host: the one asked for, what its name was written for, or without one the unit most worth a look."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-from forensics.errors import UsageError
 from forensics.model import Pick, UnitState
+from forensics.units.edits import difference
+from forensics.units.names import full_name, parts
+from forensics.units.near import related
 
-# systemd.unit(5): the characters of a unit name; everything else is refused before it comes near a shell
-UNIT_NAME = re.compile(r"[A-Za-z0-9:_.\\@-]{1,255}")
 LOGINS = ("user@", "user-runtime-dir@", "session-")  # of people, not services
-SUFFIXES = ("service", "socket", "target", "timer", "scope", "slice", "mount", "path", "device", "swap", "automount")
-
-
-def full_name(asked: str) -> str:
-    """The unit name with its suffix (``.service`` where none is given). Refuses what no unit can be called."""
-    if not UNIT_NAME.fullmatch(asked) or asked.startswith(("-", ".")):
-        raise UsageError(f"not a unit name: {asked!r}", hint="a name such as llm.service: letters, digits and : _ . \\ @ -")
-    stem, dot, suffix = asked.rpartition(".")
-    if dot and stem and suffix not in SUFFIXES and _is_misspelt(suffix):
-        return f"{stem}.service"
-    return asked if dot and suffix in SUFFIXES else f"{asked}.service"
-
-
-def _is_misspelt(suffix: str) -> bool:
-    """Whether it can be nothing but ``service``, with a slip or two."""
-    from rapidfuzz.distance import OSA
-
-    return suffix.isalpha() and len(suffix) > 4 and OSA.distance(suffix.lower(), "service", score_cutoff=2) <= 2
-
-
-def near(asked: str, names: Iterable[str]) -> tuple[str | None, int, tuple[str, ...]]:
-    """The one existing name that ``asked`` is a misspelling of, its distance, and all names that are close.
-
-    Optimal string alignment on the stem, same suffix. Names that differ in digits only (``llm-1``, ``llm-2``) are two units and never a misspelling.
-    """
-    from rapidfuzz.distance import OSA
-
-    stem, _, suffix = asked.rpartition(".")
-    allowed = 0 if len(stem) < 4 else 1 if len(stem) < 8 else 2 if len(stem) < 14 else 3
-    scored: list[tuple[int, str]] = []
-    for name in set(names):
-        other, _, other_suffix = name.rpartition(".")
-        if other_suffix != suffix or name == asked:
-            continue
-        distance = OSA.distance(stem.lower(), other.lower(), score_cutoff=allowed)
-        if distance <= allowed and _letters(stem) != _letters(other):  # only the case differs: 0
-            scored.append((distance, name))
-    scored.sort()
-    close = tuple(name for _, name in scored)
-    if not scored or (len(scored) > 1 and scored[1][0] == scored[0][0]):
-        return None, 0, close
-    return scored[0][1], scored[0][0], close
 
 
 def resolve(asked: str | None, names: Sequence[str], states: Mapping[str, UnitState], launch: Sequence[str] = ()) -> Pick:
@@ -97,7 +55,25 @@ def resolve(asked: str | None, names: Sequence[str], states: Mapping[str, UnitSt
     if len(services) == 1:
         (only,) = services
         return Pick(unit=only, how="evidence", why="the only unit in the evidence")
+    if not names and not states:
+        return Pick(how="none", why="no unit could be listed there")
     return Pick(how="none", why="no unit failed, restarts, starts, or runs a known server")
+
+
+def replayed(pick: Pick, asked: str, names: Sequence[str]) -> Pick:
+    """The pick of saved answers, of which somebody asks for a unit by name: they were collected about one, and speak of no other.
+
+    ``names``: the units that are known to exist.
+    """
+    if asked in (pick.unit, pick.asked):
+        return pick
+    if pick.unit is None:
+        return Pick(asked=asked, unit=asked, how="elsewhere", why=f"these answers were collected about no unit: of {asked} they hold no journal")
+    found = related(asked, [pick.unit]) if asked not in names else None
+    if found is not None and found.meant is not None:
+        return Pick(asked=asked, unit=pick.unit, how="mistyped", distance=found.distance, why=difference(asked, pick.unit, sure=False))
+    why = f"these answers were collected about {pick.unit}: they hold no journal of {asked}, and nothing can be said of it"
+    return Pick(asked=asked, unit=asked, how="elsewhere", why=why, candidates=(pick.unit,))
 
 
 def _asked(name: str, names: Sequence[str], states: Mapping[str, UnitState]) -> Pick:
@@ -109,24 +85,12 @@ def _asked(name: str, names: Sequence[str], states: Mapping[str, UnitState]) -> 
     existing = [n for n in names if not (n in states and states[n].load == "not-found")]
     if name in existing and not (state is not None and state.load == "not-found"):
         return Pick(asked=name, unit=name, how="asked")
-    template = re.sub(r"@[^.]+\.", "@.", name)
-    if template in existing:
+    ours = parts(name)
+    if ours.instance and f"{ours.base}@.{ours.suffix}" in existing:
         return Pick(asked=name, unit=name, how="asked")
-    meant, distance, close = near(name, existing)
-    if meant is not None:
-        return Pick(asked=name, unit=meant, how="mistyped", distance=distance, why=difference(name, meant, distance))
-    stem = name.rpartition(".")[0].lower()
+    found = related(name, existing)
+    if found.meant is not None:
+        return Pick(asked=name, unit=found.meant, how="mistyped", distance=found.distance, why=difference(name, found.meant))
+    stem = parts(name).stem.lower()
     holding = sorted(n for n in existing if len(stem) > 1 and stem in n.lower())
-    return Pick(asked=name, unit=name, how="missing" if existing else "asked", candidates=tuple(dict.fromkeys([*close, *holding])))
-
-
-def difference(asked: str, meant: str, distance: int) -> str:
-    """Say in words how two names differ: ``two letters differ``."""
-    count = {0: "only upper and lower case differ", 1: "one letter differs", 2: "two letters differ", 3: "three letters differ"}.get(
-        distance, f"{distance} letters differ"
-    )
-    return f"{asked} does not exist; {meant} does: {count}"
-
-
-def _letters(stem: str) -> str:
-    return re.sub(r"\d+", "#", stem)
+    return Pick(asked=name, unit=name, how="missing" if existing else "asked", candidates=tuple(dict.fromkeys([*found.close, *holding])))
