@@ -13,6 +13,7 @@ import yaml
 from forensics import api, collect, ruleset
 from forensics.report import json as report
 from forensics.ruleset.schema import RuleSet
+from tests.cases.harm import harms
 
 HERE = Path(__file__).parent
 
@@ -45,6 +46,8 @@ class Judged:
     direction: bool
     phase: bool
     firm: bool
+    harms: tuple[str, ...]  # what somebody could come to harm by who does as the advice says
+    hypotheses: tuple[tuple[str, str, bool], ...] = ()  # cause, status, whether that is what happened
 
 
 def judge(folder: Path, work: Path) -> Judged:
@@ -76,4 +79,6 @@ def judge(folder: Path, work: Path) -> Judged:
         direction=expect.get("direction") in (None, found["direction"]),
         phase=expect.get("phase") in (None, found["phase"]),
         firm=status in ("established", "supported"),
+        harms=tuple(harms(found, rules())),
+        hypotheses=tuple((h["cause"], h["status"], h["cause"] in {expect["cause"], *(expect.get("accept") or [])}) for h in found["hypotheses"]),
     )

@@ -61,7 +61,7 @@ def test_the_race_exits_4_and_says_how_long_it_has_been_active_in_which_phase(ra
     assert code == 4
     assert (found["cause"], found["health"], found["phase"]) == ("startup-race", "starting", "weights")
     assert found["active_for_s"] == pytest.approx(175.0)
-    assert found["progress"] == {"done": 23, "of": 64, "what": "shards"}
+    assert found["progress"] == {"done": 23, "of": 64, "what": "shards", "at": "2026-05-09T11:05:01Z", "age_s": 4.0}
     assert found["died_at"] is None
 
 

@@ -161,3 +161,12 @@ def test_the_kernels_log_of_the_machine_names_whom_it_killed(testbed: Path, rule
     assert main in {seen.hit.captures.get("pid") for seen in view.facts.seen if seen.record.origin is Origin.KERNEL}
     assert (view.diagnosis.cause, view.diagnosis.end.kind) == (Cause.HOST_OOM, EndKind.OOM_KILL)
     assert not view.facts.problems
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_a_life_whose_end_nobody_saw_is_no_reason_to_doubt_the_present_one(testbed: Path, rules: RuleSet, host: str) -> None:
+    # messages alone: nothing tells of the power cut between the two
+    found = look(testbed / host / "power-cut" / "1-after-journal-cat.out", rules=rules).diagnosis
+    assert (found.cause, found.health) == (Cause.HEALTHY, Health.HEALTHY)
+    assert found.started_at == found.lives[-1].started_at
+    assert [w.kind for w in found.warnings if w.kind in ("earlier-life", "earlier-failures")] == ["earlier-failures"]
