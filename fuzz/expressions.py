@@ -18,6 +18,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from forensics.lazily import LazyPattern
+
 SIZE = 8 << 10
 FIRST = 1 << 10
 Named = tuple[str, re.Pattern[str], list[str]]
@@ -70,7 +72,9 @@ def of_package() -> Iterator[Named]:
 
 
 def _patterns(value: object) -> Iterator[re.Pattern[str]]:
-    if isinstance(value, re.Pattern):
+    if isinstance(value, LazyPattern):
+        yield re.compile(value.pattern, value.asked)  # type: ignore[arg-type]  # of bytes or of str
+    elif isinstance(value, re.Pattern):
         yield value
     elif isinstance(value, (tuple, dict)):
         for inner in value.values() if isinstance(value, dict) else value:

@@ -72,14 +72,14 @@ def test_the_help_lists_every_command_with_its_line(capsys: pytest.CaptureFixtur
 
 
 def test_help_starts_at_once() -> None:
-    """By what it does not load: seconds say more about the machine. 0.1 s where this was written (``time ddforensics --help``)."""
+    """By what it does not load: seconds say more about the machine. benchmarks/start.py measures them."""
     program = "import sys; from forensics.cli.main import main; code = main(['--help']); print('\\nLOADED', code, *sorted(sys.modules))"
     done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True, capture_output=True, text=True)
     loaded = done.stdout.rpartition("LOADED ")[2].split()
     assert loaded[0] == "0"
     heavy = {"yaml", "pyparsing", "dateutil", "rapidfuzz", "tabulate", "zstandard", "jsonschema"}
     assert heavy & {name.partition(".")[0] for name in loaded} == set()
-    assert [name for name in loaded if re.match(r"forensics\.(?:api|collect|parse|ruleset|reason|report|redact)\b", name)] == []
+    assert [name for name in loaded if re.match(r"forensics\.(?:api|collect|lazily|model|parse|ruleset|reason|report|redact)\b", name)] == []
 
 
 def test_the_shell_gets_its_completion() -> None:
@@ -123,6 +123,7 @@ def test_options_reach_the_pipeline(tmp_path: Path) -> None:
     assert list(targets) == ["a", "b"]
     assert {k: v for k, v in how.items() if k != "progress"} == {
         "unit": "u.service",
+        "bench_fields": None,
         "since": "-2h",
         "bench": (bench,),
         "save": tmp_path / "x",

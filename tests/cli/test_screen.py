@@ -84,9 +84,13 @@ def test_where_nobody_watches_progress_is_at_most_a_line_a_minute() -> None:
 
 
 def test_progress_that_cannot_be_shown_is_no_error() -> None:
+    tried = []
+
     class Full(io.StringIO):
         def write(self, text: str) -> int:
+            tried.append(text)
             raise OSError(28, "No space left on device")
 
     with screen.Progress(Full(), lines=True) as progress:
         progress("gpu01: connecting")
+    assert tried == ["gpu01: connecting\n"]

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from forensics import clock
 from forensics.model import Capture, Frame, Origin, PartKind, Section, Target, TargetKind
 from forensics.parse import frames, parts, record
+from forensics.parse.jsonjournal import message_in, messages_in
 from forensics.parse.lines import pieces
 from tests.unit.parse.framing import PREFIXES
 
@@ -157,3 +158,62 @@ def test_a_time_written_is_read_again(at: float) -> None:
     again = clock.parse_stamp(clock.iso(at))
     assert again is not None
     assert 0 <= at - again + 1e-5 < 1.1e-3
+
+
+WRITERS = st.fixed_dictionaries(
+    {},
+    optional={
+        "_TRANSPORT": st.sampled_from(["stdout", "journal", "kernel", "syslog", "driver"]),
+        "_PID": st.sampled_from(["1", "7", "11", "4711"]),
+        "_COMM": st.sampled_from(["systemd", "python", "(python)"]),
+        "SYSLOG_IDENTIFIER": st.sampled_from(["systemd", "kernel", "python", "systemd-logind"]),
+        "_UID": st.sampled_from(["0", "1000"]),
+        "__REALTIME_TIMESTAMP": st.integers(10**15, 10**16).map(str),
+        "_CMDLINE": st.sampled_from(['python -c "x"', "/sbin/init"]),
+    },
+)
+MESSAGES = st.one_of(
+    st.text(max_size=20),
+    st.sampled_from(
+        ['"GET / HTTP/1.1" 200', 'a\\"b', "a\\", 'x","', 'é "x"', "one\ntwo\n", '"', "", "Started x.", "\x1b[31mred\x1b[0m", "\x7f", '"_PID":"1"']
+    ),
+    st.binary(max_size=20).map(list),
+    st.none(),
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.lists(st.tuples(WRITERS, MESSAGES, st.integers(0, 7)), min_size=1, max_size=12),
+    st.booleans(),
+    st.sampled_from([b"", b"{", b'{"MESSAGE":"x\\"', b"-- Reboot --", b'{"MESSAGE":"a\\"b"', b'{"MESSAGE": "spaced \\"x\\""}']),
+)
+def test_entries_in_json_are_cut_a_block_at_a_time_as_one_by_one(
+    entries: list[tuple[dict[str, str], object, int]], ascii_only: bool, odd: bytes
+) -> None:
+    raw = []
+    for fields, message, at in entries:
+        pairs: list[tuple[str, object]] = list(fields.items())
+        pairs.insert(at, ("MESSAGE", message))
+        raw.append(json.dumps(dict(pairs), ensure_ascii=ascii_only, separators=(",", ":")).encode("utf-8", "surrogatepass"))
+    raw.append(odd)
+    texts, where, absent = messages_in(raw)
+    expected = [message_in(line) for line in raw]
+    assert texts == [text for lines in expected for text in lines]
+    assert list(range(len(raw)) if where is None else where) == [number for number, lines in enumerate(expected) for _ in lines]
+    assert absent == [number for number, line in enumerate(raw) if b'"MESSAGE":"' not in line]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "x"
+        path.write_bytes(b"\n".join(raw))
+        capture = Capture(target=Target(kind=TargetKind.FILES, name="x"), sections=(Section(name="x", path=path, part=PartKind.JOURNAL_JSON),))
+        seen: dict[bytes, Frame] = {}
+        for block in frames(capture, PREFIXES):
+            if block.part is PartKind.JOURNAL_JSON:
+                for i in range(len(block.keys)):
+                    if line := block.raw(i):
+                        other = seen.setdefault(line, block.frame(i))
+                        assert (other.origin, other.text, other.fields.get("trusted")) == (
+                            block.frame(i).origin,
+                            block.frame(i).text,
+                            block.frame(i).fields.get("trusted"),
+                        )

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from forensics import clock
@@ -56,6 +56,7 @@ def test_any_line_is_a_command_or_none(text: str) -> None:
 
 @settings(max_examples=200, deadline=None)
 @given(TEXTS)
+@example("\x1b[31m")
 def test_facts_come_out_of_any_paste(text: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "x"

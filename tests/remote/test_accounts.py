@@ -31,14 +31,6 @@ def diagnose(host: Host, user: str, *words: str) -> tuple[int, dict[str, Any], s
     return done.returncode, json.loads(done.stdout), done.stderr
 
 
-def can_sudo() -> bool:
-    done = subprocess.run([sys.executable, "-m", "forensics", "diagnose", "--help"], capture_output=True, text=True, check=True)
-    return "--sudo" in done.stdout
-
-
-SUDO = pytest.mark.xfail(not can_sudo(), strict=False, reason="--sudo is not there yet")
-
-
 @pytest.mark.parametrize("user", ["root", "ops"])
 def test_who_may_read_the_journal_gets_the_cause_from_the_servers_own_words(each_host: Host, user: str) -> None:
     code, found, _ = diagnose(each_host, user)
@@ -62,14 +54,12 @@ def test_who_may_not_read_the_journal_gets_what_systemd_says_and_the_gap_by_name
     assert "systemd-journal" in told or "sudo" in told  # how to get it
 
 
-@SUDO
 def test_with_sudo_the_same_account_gets_all_that_root_gets(each_host: Host) -> None:
     code, found, _ = diagnose(each_host, "deploy", "--sudo")
     assert (code, found["cause"], found["status"]) == (1, "gpu-oom-init", "established")
     assert found["coverage"]["journal"] == "read"
 
 
-@SUDO
 def test_where_sudo_is_refused_that_is_said_and_the_rest_is_used(each_host: Host) -> None:
     code, found, _ = diagnose(each_host, "nolog", "--sudo")
     assert (code, found["health"], found["cause"]) == (1, "failed", "signal-death")

@@ -215,7 +215,10 @@ def test_without_timeout_on_the_host_it_is_bounded_all_the_same(host: Host) -> N
     assert took < 13
     assert coverage(capture, "gpu") is Coverage.NOT_COLLECTED
     assert "Not enough memory" in text(capture, "journal")
-    assert "sleep 33" not in host.sh("ps -eo args= | grep -v grep")
+    until = time.monotonic() + 10  # what ends it on the host ends a moment after the connection, on a busy machine
+    while "sleep 33" in host.sh("ps -eo args= | grep -v grep"):
+        assert time.monotonic() < until
+        time.sleep(0.5)
 
 
 def test_a_connection_that_says_nothing_is_given_up(host: Host) -> None:

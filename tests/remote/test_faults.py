@@ -68,7 +68,8 @@ Tellings = dict[tuple[str, str], "Future[Told]"]
 @pytest.fixture(scope="module")
 def told(staged: dict[str, bed.Host], request: pytest.FixtureRequest) -> Iterator[Tellings]:
     """All the faults that this run wants, four looks at a time: most of it is waiting for a host."""
-    params = [item.callspec.params for item in request.session.items if "told" in getattr(item, "fixturenames", ()) and hasattr(item, "callspec")]
+    here = [item for item in request.session.items if item.path == request.path]  # other files have a "told" of their own
+    params = [item.callspec.params for item in here if "told" in getattr(item, "fixturenames", ()) and hasattr(item, "callspec")]
     named = {(p["version"], name) for p in params for name in ([p["name"]] if "name" in p else ["sigabrt", *HANDS])}
     # what is alive first: a start-up that stands still for ten minutes is rightly called a hang
     wanted = sorted(named, key=lambda w: (set(FAULTS[w[1]].settles) <= {"failed", "inactive"}, list(FAULTS).index(w[1])))

@@ -10,13 +10,13 @@ import pytest
 import forensics
 from forensics import api
 from forensics.errors import TargetError
-from forensics.model import Cause, Diagnosis, Health
+from forensics.model import Cause, ClientView, Diagnosis, Health
 
 SAMPLES = Path(__file__).resolve().parents[2] / "samples"
 
 
-def told(cause: Cause, health: Health = Health.FAILED, **more: float) -> Diagnosis:
-    return Diagnosis(target="t", headline="h", health=health, cause=cause, **more)  # type: ignore[arg-type]  # one field at a time
+def told(cause: Cause, health: Health = Health.FAILED, ready_at: float | None = None, client: ClientView | None = None) -> Diagnosis:
+    return Diagnosis(target="t", headline="h", health=health, cause=cause, ready_at=ready_at, client=client)
 
 
 @pytest.mark.parametrize(
@@ -26,13 +26,27 @@ def told(cause: Cause, health: Health = Health.FAILED, **more: float) -> Diagnos
         (told(Cause.MISTYPED_UNIT, Health.UNKNOWN), 1),
         (told(Cause.HEALTHY, Health.HEALTHY), 0),
         (told(Cause.OPERATOR_STOP, Health.STOPPED), 0),
+        (told(Cause.OPERATOR_STOP, Health.STOPPED, client=ClientView(asked=3, failed=0)), 0),
+        (told(Cause.OPERATOR_STOP, Health.STOPPED, client=ClientView(refused=2, asked=2, failed=2)), 1),
         (told(Cause.STARTUP_RACE, Health.STARTING), 4),
         (told(Cause.STARTUP_RACE, Health.HEALTHY, ready_at=1.0), 1),
         (told(Cause.EVIDENCE_MISSING, Health.UNKNOWN), 3),
         (told(Cause.UNKNOWN), 5),
         (told(Cause.UNKNOWN, Health.UNKNOWN), 3),
     ],
-    ids=["failure", "mistyped", "healthy", "stopped", "starting", "race-over", "no-evidence", "unknown", "nothing-seen"],
+    ids=[
+        "failure",
+        "mistyped",
+        "healthy",
+        "stopped",
+        "stopped-and-answered",
+        "stopped-and-refused",
+        "starting",
+        "race-over",
+        "no-evidence",
+        "unknown",
+        "nothing-seen",
+    ],
 )
 def test_the_exit_code_of_one(diagnosis: Diagnosis, code: int) -> None:
     assert api.exit_code([diagnosis]) == code
@@ -113,6 +127,15 @@ def test_two_hosts_have_two_names_in_one_answer(tmp_path: Path) -> None:
     found = api.diagnose([str(tmp_path / "zeus7"), str(tmp_path / "hera8")], redaction="all")
     assert [f"host-{n}" in repr(d) for n, d in enumerate(found, 1)] == [True, True]
     assert not any(name in repr(found) for name in ("zeus7", "hera8"))
+
+
+def test_names_are_numbered_in_the_order_of_the_targets_however_quick_each_is(tmp_path: Path) -> None:
+    names = ("zeus7", "hera8", "ares9")
+    for name, lines in zip(names, (20_000, 2_000, 1), strict=True):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "journal.txt").write_text(f"2026-05-09T10:15:00+0000 {name} python[1]: KeyError: 'x' on {name}\n" * lines)
+    found = api.diagnose([str(tmp_path / name) for name in names], redaction="all")
+    assert [d.host for d in found] == ["host-1", "host-2", "host-3"]
 
 
 def test_saved_files_are_not_waited_for() -> None:

@@ -97,6 +97,10 @@ def test_without_a_name_and_nothing_that_fits_none_is_taken_and_it_is_said() -> 
     assert "no unit failed" in pick.why
 
 
+def test_where_no_unit_could_be_listed_that_is_said() -> None:
+    assert units.resolve(None, [], {}).why == "no unit could be listed there"
+
+
 def test_a_failed_unit_beside_a_healthy_server_is_not_passed_over() -> None:
     states = {
         "gateway.service": UnitState(name="gateway.service", load="loaded", active="failed"),
@@ -121,3 +125,89 @@ def test_a_known_server_in_trouble_comes_before_another_failed_unit_that_is_name
 )  # fmt: skip
 def test_a_suffix_with_a_slip_is_service(asked: str, meant: str) -> None:
     assert units.full_name(asked) == meant
+
+
+@pytest.mark.parametrize(
+    ("asked", "meant", "how"),
+    [
+        ("sglash-k26-ddtree.service", "sglang-k26-ddtree.service", "two letters differ (s for n, h for g)"),
+        ("sgalng.service", "sglang.service", "two neighbouring letters are swapped (al for la)"),
+        ("vlml-wsa.service", "vllm-was.service", "two pairs of neighbouring letters are swapped (ml for lm, sa for as)"),
+        ("sglng.service", "sglang.service", "one letter is missing (a)"),
+        ("sglaang.service", "sglang.service", "one letter too many (a)"),
+        ("llm-serv.service", "llm-server.service", "two letters are missing (er)"),
+        ("sglamg.service", "sglang.service", "one letter differs (m for n)"),
+        ("llm1.service", "llm.service", "one character too many (1)"),
+        ("sglang_qwen.service", "sglang-qwen.service", "it is written with _ for -"),
+        ("SGLang.service", "sglang.service", "only upper and lower case differ"),
+        ("Sglnag.service", "sglang.service", "two neighbouring letters are swapped (na for an) and upper and lower case differ"),
+        ("llm.timer", "llm.service", "a service, not a timer"),
+        ("llm.service", "llm.socket", "a socket, not a service"),
+        ("llm.service", "llm@gpu0.service", "an instance of the template llm@"),
+        ("llm@.service", "llm@gpu0.service", "the only instance of this template"),
+        ("llm@gpu0.service", "llm.service", "it has no instances"),
+        (r"llm@a-b.service", r"llm@a\x2db.service", "its instance is written escaped"),
+    ],
+)  # fmt: skip
+def test_how_two_names_differ_is_said_as_it_is(asked: str, meant: str, how: str) -> None:
+    assert units.difference(asked, meant) == f"{asked} does not exist; {meant} does: {how}"
+    assert units.related(asked, [meant, "nginx.service", "ssh.service"]).meant == meant
+
+
+def test_a_swap_is_one_step_and_what_is_no_swap_is_not_called_one() -> None:
+    assert units.near("sgalng.service", ["sglang.service"]).distance == 1
+    assert units.near("sglash-k26-ddtree.service", ["sglang-k26-ddtree.service"]).distance == 2
+    assert "swapped" not in units.difference("sglash.service", "sglang.service")
+
+
+def test_a_container_of_the_name_is_meant_and_called_one() -> None:
+    found = units.related("vllm.service", ["vllm", "nginx.service"])
+    assert found.meant == "vllm"
+    assert (
+        units.difference("vllm.service", "vllm") == "vllm.service does not exist; the container vllm does: run by a container engine, not by systemd"
+    )
+
+
+@pytest.mark.parametrize(
+    ("asked", "names"),
+    [
+        ("llm.service", ("llm@gpu0.service", "llm@gpu1.service")),  # which of the two?
+        ("llm@gpu2.service", ("llm@gpu0.service", "llm@gpu1.service")),
+        ("llm@gpu2.service", ("llm@gpu0.service",)),  # another one
+        ("llm-gpu2.service", ("lml-gpu1.service",)),  # not only the number, but the number too
+        ("app.service", ("apt.service", "api.service")),
+        ("ab.service", ("ac.service",)),  # too short to be a slip
+        ("sglang.service", ("postgres.service", "nginx.service")),
+        ("docker.service", ("docker.slice", "docker.mount")),  # made for it, and not it
+        ("web.timer", ("web.socket", "web.path")),
+        ("llm_a.service", ("llm-a.service", "llm.a.service")),
+    ],
+)  # fmt: skip
+def test_no_far_name_and_none_of_two_equally_near_is_taken(asked: str, names: tuple[str, ...]) -> None:
+    assert units.related(asked, names).meant is None
+    assert units.resolve(asked, names, {}).how == "missing"
+
+
+def test_a_template_that_is_there_has_every_instance_and_the_asked_one_is_taken() -> None:
+    assert units.resolve("llm@gpu7.service", ("llm@.service", "llm@gpu0.service"), {}).how == "asked"
+
+
+def test_several_instances_are_the_candidates_of_a_template_that_was_asked_for() -> None:
+    assert units.resolve("llm@.service", ("llm@gpu0.service", "llm@gpu1.service"), {}).candidates == ("llm@gpu0.service", "llm@gpu1.service")
+
+
+def test_two_long_names_are_compared_at_once() -> None:
+    assert len(units.difference("a" * 247 + ".service", "b" * 247 + ".service")) < 2000
+
+
+@pytest.mark.parametrize(
+    ("asked", "meant", "words"),
+    [
+        ("a(b", "ab", "one character too many: ("),
+        ("ab", "a)b", "one character is missing: )"),
+        ("f (x", "f [x", "one character differs: ( for ["),
+        ("llm", "Lm", "one letter too many: l and upper and lower case differ"),
+    ],
+)
+def test_letters_that_are_brackets_stay_what_they_are(asked: str, meant: str, words: str) -> None:
+    assert units.edit(asked, meant) == words

@@ -7,6 +7,9 @@ How it plays comes from the environment, so that the command line looks like a r
                   hang   loads half of the shards and says nothing more
     FAKE_LOAD_S   seconds that loading the weights takes (default 2); the other steps take a twentieth each
     FAKE_SHARDS   number of shards (default 14)
+    FAKE_WARM_S   seconds between the bound port and readiness, in which every request for text is answered with 503 (default 0)
+    FAKE_MODEL    the one model name that is served; a request for another is answered with 404 (default: any)
+    FAKE_BUSY     of so many requests for text all but the first are turned away with 503, as the queue is full (default: none is)
 
 Needs no more than Debian's python3-minimal. Start-up before the first shard takes about a tenth of FAKE_LOAD_S.
 """
@@ -23,6 +26,10 @@ PLAY = os.environ.get("FAKE_PLAY", "serve")
 LOAD_S = float(os.environ.get("FAKE_LOAD_S", "2"))
 SHARDS = int(os.environ.get("FAKE_SHARDS", "14"))
 STEP_S = LOAD_S / 20
+WARM_S = float(os.environ.get("FAKE_WARM_S", "0"))
+MODEL = os.environ.get("FAKE_MODEL", "")
+BUSY = int(os.environ.get("FAKE_BUSY", "0"))
+ASKED = ("/generate", "/v1/completions", "/v1/chat/completions")
 
 
 def say(text: str, who: str = "") -> None:
@@ -120,14 +127,46 @@ def scheduler() -> None:
         time.sleep(60)
 
 
-def answer(connection: socket.socket, count: int) -> None:
-    request = connection.recv(4096).split()
-    path = request[1].decode() if len(request) > 1 else "?"
-    known = path.split("?")[0] in ("/health", "/health_generate", "/v1/models", "/get_model_info", "/generate")
-    body = b'{"object":"list","data":[{"id":"fake"}]}' if known else b'{"detail":"Not Found"}'
-    status = b"200 OK" if known else b"404 Not Found"
-    connection.sendall(b"HTTP/1.1 %s\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s" % (status, len(body), body))
-    plain('INFO:     127.0.0.1:40%03d - "GET %s HTTP/1.1" %s' % (count % 1000, path, status.decode()))
+def judged(method: str, path: str, body: str, count: int, warm: bool) -> tuple[str, str]:
+    """The status and the body of the answer, as the real servers word them."""
+    known = path in ASKED if method == "POST" else path in ("/health", "/health_generate", "/v1/models", "/get_model_info", "/generate")
+    if not known:
+        return "404 Not Found", '{"detail":"Not Found"}'
+    if method == "GET":
+        ready = warm or not path.startswith("/health")
+        return "200 OK" if ready else "503 Service Unavailable", '{"object":"list","data":[{"id":"%s"}]}' % (MODEL or "fake") if ready else ""
+    named = body.partition('"model"')[2].split('"')[1:2]
+    if not warm:
+        return "503 Service Unavailable", '{"detail":"Service Unavailable"}'
+    if MODEL and named != [MODEL]:
+        return (
+            "404 Not Found",
+            '{"object":"error","message":"The model `%s` does not exist.","type":"NotFoundError","param":null,"code":404}' % "".join(named),
+        )
+    if BUSY and count % BUSY:
+        return "503 Service Unavailable", '{"object":"error","message":"The request queue is full.","type":"503","param":null,"code":503}'
+    return "200 OK", '{"object":"text_completion","choices":[{"index":0,"text":" Paris."}]}'
+
+
+def answer(connection: socket.socket, peer: int, count: int, warm: bool) -> None:
+    raw = connection.recv(65536)
+    if not raw[:1].isalpha():  # TLS begins with 0x16
+        plain("WARNING:  Invalid HTTP request received.")
+        connection.sendall(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 30\r\nConnection: close\r\n\r\nInvalid HTTP request received.")
+        return
+    head, _, body = raw.partition(b"\r\n\r\n")
+    length = int((head.lower().partition(b"content-length:")[2].split() or [b"0"])[0])
+    while len(body) < min(length, 65536):
+        more = connection.recv(65536)
+        if not more:
+            break
+        body += more
+    method, path = [*head.decode("latin-1").split(), "?", "?"][:2]
+    status, text = judged(method, path.split("?")[0], body.decode("utf-8", "replace"), count, warm)
+    connection.sendall(
+        ("HTTP/1.1 %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s" % (status, len(text), text)).encode()
+    )
+    plain('INFO:     127.0.0.1:%d - "%s %s HTTP/1.1" %s' % (peer, method, path, status))
 
 
 def serve(given: dict[str, str]) -> None:
@@ -144,17 +183,27 @@ def serve(given: dict[str, str]) -> None:
     listening.listen(16)
     plain("INFO:     Uvicorn running on http://%s:%d (Press CTRL+C to quit)" % (host, port))
     plain('INFO:     127.0.0.1:40000 - "GET /get_model_info HTTP/1.1" 200 OK')
-    say("The server is fired up and ready to roll!")
-    count = 0
+    count, warm_at = 0, time.monotonic() + WARM_S
+    warm = False
     while True:
-        connection, _ = listening.accept()
-        count += 1
+        if not warm and time.monotonic() >= warm_at:
+            warm = True
+            listening.settimeout(None)
+            say("The server is fired up and ready to roll!")
+        elif not warm:
+            listening.settimeout(max(0.01, warm_at - time.monotonic()))
+        try:
+            connection, peer = listening.accept()
+        except socket.timeout:  # noqa: UP041 - its own name before Python 3.10
+            continue
         with connection:
             connection.settimeout(5)
             try:
-                answer(connection, count)
+                answer(connection, peer[1], count, warm)
             except OSError:
                 continue
+            finally:
+                count += 1
 
 
 def kill_tree(child: int) -> None:

@@ -292,3 +292,25 @@ def test_a_byte_order_mark_is_no_part_of_the_first_word(tmp_path: Path) -> None:
     (tmp_path / "is-active.txt").write_bytes(b"\xef\xbb\xbffailed\r\n\xff")
     [section] = capture(tmp_path).sections
     assert (section.head(), section.coverage) == (b"failed\r\n\xff", Coverage.GIVEN)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "nonsense", '{"schema": "ddforensics/capture/1", "sec', "\xff\xfe"], ids=["empty", "brace", "word", "ours", "bytes"]
+)
+def test_a_manifest_that_cannot_be_read_is_said_and_the_files_beside_it_are_read(tmp_path: Path, text: str) -> None:
+    (tmp_path / "manifest.json").write_bytes(text.encode("latin-1"))
+    (tmp_path / "02-journal.txt").write_text("2026-05-09T10:00:00+0000 node1 systemd[1]: Started llm.service - LLM.\n")
+    (target,) = collect.parse_targets([str(tmp_path)])
+    with collect.open_target(target) as session:
+        assert [section.name for section in session.ask(())] == ["02-journal.txt"]
+        (problem,) = session.problems
+    assert problem.source == "manifest.json"
+    assert problem.text.startswith("no JSON: ")
+
+
+def test_somebody_elses_manifest_is_a_file_like_any_other(tmp_path: Path) -> None:
+    (tmp_path / "manifest.json").write_text('{"name": "an app"}')
+    (target,) = collect.parse_targets([str(tmp_path)])
+    with collect.open_target(target) as session:
+        assert [section.name for section in session.ask(())] == ["manifest.json"]
+        assert session.problems == []

@@ -43,6 +43,8 @@ def test_links_to_documentation_are_no_peers():
     [
         ("all good", None),
         ("Traffic request rate: inf", None),
+        ("non-default args: {'model': '/srv/models/m', 'max_model_len': 2048}", None),
+        ("prompt length 3000 is over max_model_len", "too-long"),
         ("Cannot connect to host 127.0.0.1:8000 ssl:default [Connect call failed ('127.0.0.1', 8000)]", "refused"),
         ("URLError(ConnectionRefusedError(111, 'Connection refused'))", "refused"),
         ("curl: (7) Failed to connect to localhost port 8000 after 0 ms: Couldn't connect to server", "refused"),
@@ -232,3 +234,16 @@ def test_task_lines_with_their_own_stamp_count_one_each() -> None:
     assert run is not None
     assert dict(run.errors) == {"refused": 4}
     assert problems == ()
+
+
+def test_a_log_line_that_begins_with_a_time_of_day_is_no_row_of_a_task_table() -> None:
+    run = read(
+        "00:44:19.303 ERROR    Error in aiohttp request: ConnectionRefusedError(111, 'Connection refused')\nmath/7  ERROR  Connection refused\n"
+    )
+    assert [row.kind for row in run.rows] == ["refused", "refused"]
+    assert read("00:44:19.303 ERROR    Error in aiohttp request: ConnectionRefusedError(111, 'Connection refused')\n").tool != "task table"
+
+
+def test_what_wget_says_twice_of_a_handshake_is_one_request() -> None:
+    text = "GnuTLS: An unexpected TLS packet was received.\nUnable to establish SSL connection.\n"
+    assert dict(read(text).errors) == {"tls": 1}

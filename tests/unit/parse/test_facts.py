@@ -10,7 +10,8 @@ import pytest
 
 from forensics import parse
 from forensics.model import Capture, Coverage, Facts, Frame, Hit, Origin, PartKind, Pick, Section, Target, TargetKind
-from forensics.parse.asked import asked_unit, is_filtered
+from forensics.parse.asked import asked_unit, filters, simples
+from tests.unit.counting import steps
 
 DATA = Path(__file__).parents[2] / "data" / "parse"
 JOURNAL = (
@@ -245,4 +246,17 @@ def test_the_unit_that_a_command_is_about(command, unit):
     ],
 )
 def test_which_commands_let_only_some_lines_through(command, filtered):
-    assert is_filtered(command) is filtered
+    assert any(map(filters, simples(command))) is filtered
+
+
+def test_each_of_many_commands_in_a_paste_costs_its_own_lines_and_not_those_of_the_whole(tmp_path):
+    """To know whether a line was printed or written the whole file is looked at: once, not for each of the answers in it."""
+
+    def reading(commands: int) -> int:
+        pasted = "".join(
+            f"$ curl http://gpu01:8000/v1/models\ncurl: (7) Failed to connect after {n} ms: Connection refused\n" for n in range(commands)
+        )
+        (tmp_path / str(commands)).mkdir()
+        return steps(lambda: of_files(tmp_path / str(commands), paste__txt=pasted))
+
+    assert reading(90) < 4 * reading(30)

@@ -8,6 +8,7 @@ import pytest
 
 from forensics.model import Frame, Origin, PartKind
 from forensics.parse import watch
+from forensics.parse.block import TextBlock
 from forensics.parse.frame import record
 from tests.unit.parse.framing import DATA, blocks_of, frames_of, section_of, written
 
@@ -135,7 +136,9 @@ def test_client_output_is_the_clients_and_a_notice_nobodys(tmp_path: Path) -> No
 )  # fmt: skip
 def test_wrappers_come_off_in_layers(prefix: str, part: PartKind, stamp: str, ident: str, tmp_path: Path) -> None:
     frame = one(tmp_path, prefix + SERVER_LINE + "\r", part)
-    assert frame == Frame("-", 1, 0, TEXT, Origin.SERVER, False, stamp, "2026-05-09 10:15:34", ident, frame.pid, "TP0", frame.host, frame.fields)
+    assert frame == Frame(
+        "-", 1, 0, TEXT, Origin.SERVER, False, stamp, "2026-05-09 10:15:34", ident, frame.pid, "TP0", frame.host, frame.fields, 4096, 4096
+    )
     assert (frame.pid, frame.host) == ((4822, "gpu01") if part is PartKind.JOURNAL_TEXT else (None, ""))
 
 
@@ -233,6 +236,19 @@ def test_further_lines_of_a_message_are_its_writers_and_others_nobodys(tmp_path:
 
 
 # --------------------------------------------------------------------------- places and bounds
+
+
+def test_lines_of_windows_are_known_by_their_shapes_and_stand_where_they_do_in_the_file(tmp_path: Path) -> None:
+    lines = ["a first line\r", "short", "\r", "10 %\r20 %\r", "two\r\r", *(f"line {n}\r" for n in range(200)), "the last\r"]
+    raw = "\n".join(lines).encode() + b"\n"
+    section = written(tmp_path, raw, part=PartKind.SERVER)
+    (block,) = blocks_of(section)
+    assert isinstance(block, TextBlock)
+    assert block.zeroed.split(b"\n")[:6] == [b"a first line", b"short", b"", b"00 %\r00 %", b"two\r", b"line 0"]
+    assert block.raw(0) == b"a first line"
+    found = [block.frame(i) for i in range(len(block.keys))]
+    assert [frame.text for frame in found] == [line.rstrip("\r") for line in lines]
+    assert all(raw[frame.start :].startswith(lines[frame.line_no - 1].encode() + b"\n") for frame in found)
 
 
 def test_line_numbers_and_offsets_are_those_of_the_file(tmp_path: Path) -> None:

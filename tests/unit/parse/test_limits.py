@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import struct
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,27 +15,11 @@ from forensics import parse
 from forensics.model import PartKind
 from forensics.parse import client, export, host, peer, sniff, systemd, tails, unitstate
 from forensics.parse.asked import asked_unit
+from tests.unit.counting import steps
 from tests.unit.parse.framing import blocks_of, frames_of, section_of, written
 
 LONG = "9" * 5000  # more digits than int() takes since Python 3.11
 ENTRY = b"__CURSOR=s=%d\n__REALTIME_TIMESTAMP=177832171800%04d\n_PID=7\nMESSAGE=%s\n\n"
-
-
-def steps(call: Callable[[], object]) -> int:
-    """How many functions are called: time that no busy machine changes."""
-    count = 0
-
-    def counted(*_: object) -> None:
-        nonlocal count
-        count += 1
-
-    before = sys.getprofile()
-    sys.setprofile(counted)
-    try:
-        call()
-    finally:
-        sys.setprofile(before)
-    return count
 
 
 # --------------------------------------------------------------------------- figures that cannot be

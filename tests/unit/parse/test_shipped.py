@@ -162,3 +162,35 @@ def test_an_error_beside_a_message_is_part_of_it():
 )  # fmt: skip
 def test_times_of_exports_are_read(value, at):
     assert clock.parse_exported(value) == (pytest.approx(at) if at is not None else None)
+
+
+def test_plain_lines_between_json_ones_are_read_and_stand_where_they_stood(tmp_path):
+    told = '{"timestamp":"2026-01-02T10:00:0%d.000000Z","level":"INFO","fields":{"message":"%s"},"target":"launcher"}'
+    lines = (
+        told % (0, "Starting shard"),
+        "Traceback (most recent call last):",
+        "  print({1: 2})",
+        "RuntimeError: weight a.b.weight does not exist",
+        told % (1, "Shutting down"),
+    )
+    export = shipped.export_of("\n".join(lines).encode())
+    assert export is not None
+    found = [json.loads(line)["MESSAGE"] for line in export.text.decode().splitlines()]
+    assert found == ["Starting shard", *lines[1:4], "Shutting down"]
+    (tmp_path / "log.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    said = diagnosed(tmp_path)
+    assert (said.cause, said.evidence[0].line) == ("model-load", 4)
+
+
+def test_a_line_in_the_midst_of_which_a_brace_stands_is_no_object():
+    told = '{"time":"2026-01-02T10:00:00Z","msg":"one"}'
+    export = shipped.export_of(f"{told}\nleft {{over}} at the end\n{told}".encode())
+    assert export is not None
+    assert [json.loads(line)["MESSAGE"] for line in export.text.decode().splitlines()] == ["one", "left {over} at the end", "one"]
+
+
+def test_what_is_left_of_a_line_behind_an_object_is_no_line_of_its_own():
+    told = '{"time":"2026-01-02T10:00:00Z","msg":"one"}'
+    export = shipped.export_of(f"{told},\n{told} \n\n{told}\n".encode())
+    assert export is not None
+    assert [json.loads(line)["MESSAGE"] for line in export.text.decode().splitlines() if line] == ["one", "one", "one"]

@@ -194,3 +194,16 @@ def test_brackets_without_end_are_text_and_said(text: str, tmp_path: Path) -> No
     assert part.kind is K.SERVER
     assert [p.text.partition(":")[0] for p in part.problems] == ["brackets within brackets without end"]
     assert part.problems == blocks_of(section)[0].problems
+
+
+@pytest.mark.parametrize("name", ["healthy.log", "reload.log", "model-loading.txt", "download.log", "medieval.log"])
+def test_a_name_that_only_holds_such_a_word_makes_no_client(name: str, tmp_path: Path) -> None:
+    assert kinds("something the service said\nand more\n", tmp_path, name) == [K.SERVER]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["health.txt", "healthcheck.log", "load-test.log", "loadgen.txt", "eval.log", "my-evals.txt", "evaluation.txt", "mybench.log", "client-2.txt"],
+)
+def test_the_output_of_a_client_is_known_by_its_name(name: str, tmp_path: Path) -> None:
+    assert kinds("something was asked\nand more\n", tmp_path, name) == [K.CLIENT]

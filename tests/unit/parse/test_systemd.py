@@ -266,3 +266,24 @@ def test_a_nameless_state_among_several_units_stays_nameless():
     )
     assert merged[""].active == "active"
     assert unitstate.merge([(PartKind.IS_ACTIVE, UnitState(name="", active="active"))], only="c.service")["c.service"].active == "active"
+
+
+@pytest.mark.parametrize(
+    ("processes", "failed"),
+    [
+        ("    Process: 1 ExecStartPre=/bin/mkdir /run/a (code=exited, status=1/FAILURE)\n", "ExecStartPre"),
+        (
+            "    Process: 1 ExecStartPre=/bin/true (code=exited, status=0/SUCCESS)\n    Process: 2 ExecStart=/bin/app -d (code=exited, status=1/FAILURE)\n",
+            None,
+        ),
+        (
+            "    Process: 1 ExecStart=/bin/app (code=exited, status=0/SUCCESS)\n    Process: 2 ExecStop=/bin/app stop (code=killed, signal=TERM)\n",
+            "ExecStop",
+        ),
+    ],
+    ids=["before", "the program", "after"],
+)
+def test_the_command_that_failed_beside_the_program_is_told(processes, failed):
+    text = f"x a.service - A\n     Loaded: loaded (/etc/systemd/system/a.service; enabled)\n     Active: failed (Result: exit-code) since Sat 2026-05-09 10:15:51 UTC; 9min ago\n{processes}"
+    (state,), _ = systemd.status(text)
+    assert state.failed_command == failed

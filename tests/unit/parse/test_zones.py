@@ -75,7 +75,49 @@ def test_offsets_that_change_within_a_file_are_each_their_own(tmp_path: Path) ->
     ],
 )
 def test_without_the_same_event_nothing_is_assumed(journal: str, status: str, tmp_path: Path) -> None:
-    assert zones_of(diagnosed(folder(tmp_path, journal=journal, status=status))) == []
+    assert [text for text in zones_of(diagnosed(folder(tmp_path, journal=journal, status=status))) if "because" in text] == []
+
+
+@pytest.mark.parametrize(
+    ("zone", "wrong_by"),
+    [
+        ("PDT", "where it is UTC-07:00, add 7 h"),
+        ("CEST", "where it is UTC+02:00, take 2 h off"),
+        ("JST", "where it is UTC+09:00, take 9 h off"),
+        ("CST", "where it is UTC-06:00, add 6 h; where it is UTC+08:00, take 8 h off; where it is UTC-05:00, add 5 h"),
+        ("WET", "where it is UTC+00:00, that is right"),
+        ("NDT", "where it is UTC-02:30, add 2.5 h"),
+        ("XJT", "how far that is off is not known"),
+    ],
+)
+def test_a_zone_by_its_name_alone_is_never_read_as_utc_in_silence(zone: str, wrong_by: str, tmp_path: Path) -> None:
+    found = diagnosed(folder(tmp_path, status=STATUS.format(hour="10", zone=zone)))
+    assert found.died_at == END
+    assert zones_of(found) == [f"{zone} in status.txt:3 is read as UTC, as the name of a zone proves no offset: {wrong_by}"]
+
+
+def test_of_utc_there_is_nothing_to_say(tmp_path: Path) -> None:
+    assert zones_of(diagnosed(folder(tmp_path, status=STATUS.format(hour="10", zone="UTC")))) == []
+
+
+def commands_of(found: Diagnosis) -> str:
+    return " ".join([*(h.next or "" for h in found.hypotheses), *(a.command or "" for a in found.advice)])
+
+
+@pytest.mark.parametrize(
+    ("journal", "zone", "since"),
+    [
+        pytest.param(SHORT.format(hour="05"), "PDT", "--since '2026-05-09 05:15:18'", id="by the host's own clock, which journalctl takes it for"),
+        pytest.param(SHORT.format(hour="10"), "UTC", "--since '2026-05-09 10:15:18 UTC'", id="the status says that it is UTC"),
+        pytest.param(ISO.format(hour="12", zone="+0200"), "CEST", "--since '2026-05-09 10:15:18 UTC'", id="an offset"),
+    ],
+)
+def test_a_command_names_utc_only_where_the_time_is_known_in_it(journal: str, zone: str, since: str, tmp_path: Path) -> None:
+    status = STATUS.format(hour=journal.partition(":")[0][-2:], zone=zone)
+    found = diagnosed(folder(tmp_path, journal=journal.replace("RuntimeError: Not enough memory", "RuntimeError: It is over"), status=status))
+    assert since in commands_of(found)
+    assert ("UTC" in commands_of(found)) is ("UTC" in since)
+    assert "@" not in commands_of(found)
 
 
 def test_december_before_a_january_is_of_the_year_before(tmp_path: Path) -> None:
@@ -100,3 +142,50 @@ def test_an_hour_that_comes_twice_keeps_the_order_of_its_lines(tmp_path: Path) -
 )  # fmt: skip
 def test_a_zone_is_known_where_it_says_what_it_is(stamp: str, known: bool) -> None:
     assert clock.has_zone(stamp) is known
+
+
+RUNS = """\
+● llm.service - LLM
+     Loaded: loaded (/etc/systemd/system/llm.service; enabled; preset: enabled)
+     Active: active (running) since Sat 2026-05-09 {hour}:15:58 {zone}; 9min ago
+   Main PID: 4822 (python)
+
+May 09 {hour}:15:58 gpu01 systemd[1]: Started llm.service - LLM.
+"""
+
+
+@pytest.mark.parametrize(
+    ("number", "hour", "name", "read"),
+    [
+        pytest.param("+0200", "12", "CEST", "UTC+02:00", id="one reading"),
+        pytest.param("-0700", "03", "PDT", "UTC-07:00", id="west"),
+        pytest.param("+0800", "18", "CST", "UTC+08:00", id="the one of several that fits: China"),
+        pytest.param("-0600", "04", "CST", "UTC-06:00", id="the one of several that fits: Chicago"),
+    ],
+)
+def test_a_name_is_believed_where_the_journal_has_its_offset(number: str, hour: str, name: str, read: str, tmp_path: Path) -> None:
+    found = diagnosed(folder(tmp_path, journal=ISO.format(hour=hour, zone=number), status=RUNS.format(hour=hour, zone=name)))
+    assert END is not None
+    assert zones_of(found) == [f"the times of status.txt have no zone: read as {read}, because it names {name}, and journal.txt has that offset"]
+    assert [life.started_at for life in found.lives] == [END - 33, END + 7]
+    assert found.captured_at == END + 547
+
+
+@pytest.mark.parametrize(
+    ("number", "hour", "name"),
+    [
+        pytest.param("+0200", "12", "PDT", id="a journal of elsewhere"),
+        pytest.param("+0200", "12", "XJT", id="a name that nobody knows"),
+        pytest.param("+0000", "10", "CEST", id="a journal in UTC"),
+    ],
+)
+def test_a_name_is_not_believed_where_the_offset_is_another(number: str, hour: str, name: str, tmp_path: Path) -> None:
+    found = diagnosed(folder(tmp_path, journal=ISO.format(hour=hour, zone=number), status=RUNS.format(hour=hour, zone=name)))
+    (said,) = zones_of(found)
+    assert said.startswith(f"{name} in status.txt:3 is read as UTC, as the name of a zone proves no offset")
+
+
+def test_a_journal_without_zones_is_read_by_a_status_whose_name_is_believed(tmp_path: Path) -> None:
+    kernel = "2026-05-09T12:14:00+0200 gpu01 kernel: NVRM: Xid (PCI:0000:3b:00): 13, pid=4711\n"
+    found = diagnosed(folder(tmp_path, a_journal=SHORT.format(hour="12"), b_kernel=kernel, status=STATUS.format(hour="12", zone="CEST")))
+    assert (found.died_at, len(found.lives)) == (END, 1)

@@ -17,7 +17,7 @@ from tests.unit.reason.telling import folder, story
 KERNEL = "2026-05-09T10:15:51+0000 gpu01 kernel: eth0: link becomes ready\n"
 # what these say is about the lines that were seen, not about what happened
 OF_WHAT_WAS_SEEN = frozenset({
-    "evidence.journal", "evidence.status", "evidence.kernel", "evidence.log", "evidence.bench", "evidence.server_lines", "evidence.systemd_lines", "unit.near_miss", "life.count",
+    "evidence.journal", "evidence.status", "evidence.kernel", "evidence.log", "evidence.bench", "evidence.server_lines", "evidence.systemd_lines", "unit.near_miss", "life.count", "evidence.printed",
     "accept.intervals", "life.failed_count", "life.rooted", "life.mechanism", "life.cascaded", "life.end.kind", "life.end.by",
     "unit.manager",  # systemd, unless a container's engine says that it is its own
 })  # fmt: skip

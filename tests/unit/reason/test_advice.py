@@ -9,7 +9,8 @@ import pytest
 
 from forensics.reason.advice import command_of, concrete, filled
 from forensics.reason.known import KnownFacts, known_facts
-from tests.unit.reason.telling import folder, story
+from forensics.report import markdown, text
+from tests.unit.reason.telling import diagnosed, folder, story
 
 LOG = "[2026-05-09 10:15:20] server_args=ServerArgs(model_path={model!r}, port=30000, mem_fraction_static=0.9)\n[2026-05-09 10:15:34 TP0] Load weight begin. avail mem=94.30 GB\n"
 
@@ -55,3 +56,64 @@ def test_what_begins_with_a_dash_is_no_operand_of_a_command(tmp_path: Path) -> N
     assert command_of("systemctl cat UNIT", {}, facts) == "systemctl cat UNIT"
     assert command_of("systemctl show {unit} -p MemoryMax", {}, facts) is None
     assert command_of("namei -l {path}", {"path": "--help"}, facts) is None
+
+
+@pytest.mark.parametrize("value", ["x; touch /tmp/x", "$(id)", "it's", "a b", "`id`", '"; id; "'])
+@pytest.mark.parametrize("template", ["grep '{path}' f", 'grep "{path}" f', """sh -c "ls '{path}'" """, "grep 'a {path} b'", 'grep "it\\"s {path}"'])
+def test_within_quotes_of_the_rule_only_a_plain_word_is_put_in(template: str, value: str, tmp_path: Path) -> None:
+    # the quotes that are put around it would end those that stand there already
+    facts = known(tmp_path, "/models/m")
+    assert command_of(template, {"path": value}, facts) is None
+    assert command_of(template, {"path": "/var/log/a.txt"}, facts) == template.replace("{path}", "/var/log/a.txt")
+
+
+def test_an_apostrophe_of_a_text_is_no_quote(tmp_path: Path) -> None:
+    assert filled("it's {path}, and that's all", {"path": "a b"}, known(tmp_path, "/m")) == "it's a b, and that's all"
+
+
+def test_quotes_that_are_closed_again_quote_nothing(tmp_path: Path) -> None:
+    assert command_of("grep 'a' {path} \\' {path}", {"path": "a b"}, known(tmp_path, "/m")) == "grep 'a' 'a b' \\' 'a b'"
+
+
+def test_a_unit_within_quotes_is_put_in_where_a_shell_takes_it_as_it_stands(tmp_path: Path) -> None:
+    odd = "May 09 10:00:00 gpu01 systemd[1]: Started a\\x24b.service - LLM.\nMay 09 10:00:31 gpu01 systemd[1]: a\\x24b.service: Failed with result 'exit-code'.\n"
+    for number, (journal, want) in enumerate(
+        ((odd, "sh -c 'systemctl cat UNIT'"), (odd.replace("a\\x24b", "llm"), "sh -c 'systemctl cat llm.service'"))
+    ):
+        facts = known_facts(story(folder(tmp_path / str(number), journal=journal)))
+        assert facts.story.unit == ("a\\x24b.service" if number == 0 else "llm.service")
+        assert command_of("sh -c 'systemctl cat UNIT'", {}, facts) == want
+
+
+def test_a_command_names_the_machine_that_saved_evidence_names_and_says_which_words_are_blanks(tmp_path: Path) -> None:
+    refused = "ERROR request failed: URLError: <urlopen error [Errno 111] Connection refused>\n"
+    log = "INFO 05-09 10:00:05 [api_server.py:1] vLLM API server version 0.9.0\n"
+    stamped = "".join(f"2026-05-09T10:00:0{n}+0000 node1 llm[100]: {log}" for n in range(3))
+    journal = "2026-05-09T10:00:00+0000 node1 systemd[1]: Started llm.service - LLM.\n" + stamped
+    named = diagnosed(folder(tmp_path / "named", journal=journal, bench=refused))
+    assert "ddforensics wait node1 --unit llm.service" in {a.command for a in named.advice}
+    assert "stands for what" not in text.render(named)
+    nameless = diagnosed(folder(tmp_path / "nameless", log=log, bench=refused))
+    assert "ddforensics wait HOST --unit UNIT" in {a.command for a in nameless.advice}
+    assert "HOST and UNIT stand for what this evidence does not name" in text.render(nameless)
+    assert "HOST and UNIT stand for what this evidence does not name" in markdown.render(nameless)
+    here = diagnosed(folder(tmp_path / "here", journal=journal.replace("node1", "localhost"), bench=refused))
+    assert "ddforensics wait HOST --unit llm.service" in {a.command for a in here.advice}
+
+
+@pytest.mark.parametrize(
+    ("constraint", "said", "unsaid"),
+    [
+        ("MEMCG,nodemask=(null),cpuset=/,mems_allowed=0,oom_memcg=/x", "raise the limit", ("whole machine", "memory nodes")),
+        ("NONE,nodemask=(null),cpuset=/,mems_allowed=0,global_oom", "the whole machine is short of memory", ("raise the limit", "memory nodes")),
+        ("CPUSET,nodemask=0,cpuset=/x,mems_allowed=0", "let it use more memory nodes", ("raise the limit", "whole machine")),
+    ],
+    ids=["a limit", "the machine", "nodes"],
+)
+def test_what_to_do_about_a_kernels_kill_is_for_the_shortage_that_the_line_names(
+    constraint: str, said: str, unsaid: tuple[str, ...], tmp_path: Path
+) -> None:
+    kernel = f"[ 1234.567890] oom-kill:constraint=CONSTRAINT_{constraint},task_memcg=/system.slice/llm.service,task=python3,pid=4242,uid=0\n"
+    texts = " | ".join(a.text for a in diagnosed(folder(tmp_path, kernel=kernel)).advice)
+    assert said in texts
+    assert not [word for word in unsaid if word in texts]

@@ -143,3 +143,88 @@ def test_other_units_of_the_same_journal_that_failed_as_well_are_named(tmp_path:
     assert [w.text for w in found.warnings if w.kind == "also-failed"] == [
         f"failed as well, and not looked at: {'llm' if found.unit == 'gateway.service' else 'gateway'}.service (--unit)"
     ]
+
+
+AT_WORK = """\
+[2026-08-12 22:41:06 TP5] Prefill batch, #new-seq: 3, #new-token: 8192, #cached-token: 0, token usage: 0.92, #running-req: 41, #queue-req: 12,
+[2026-08-12 22:41:09 TP5] Scheduler hit an exception: Traceback (most recent call last):
+RuntimeError: Prefill out of memory. Try to lower your batch size.
+Try to allocate 8192 tokens.
+
+[2026-08-12 22:41:10] SIGQUIT received. signum=None, frame=None. It usually means one child failed.
+"""
+
+
+def test_an_excerpt_that_begins_with_a_server_at_work_says_nothing_of_how_long_it_lived(tmp_path: Path) -> None:
+    found = diagnosed(folder(tmp_path / "cut", server=AT_WORK))
+    assert (found.cause, found.started_at, found.died_after_s) == ("gpu-oom-runtime", None, None)
+    assert "died while serving" in found.headline
+    opened = "[2026-08-12 22:40:00] server_args=ServerArgs(model_path='/m', tp_size=8, port=30000)\n"
+    whole = diagnosed(folder(tmp_path / "whole", server=opened + AT_WORK))
+    assert whole.died_after_s == 70.0
+
+
+UNSTAMPED = """\
+main: server is listening on http://0.0.0.0:9009 - starting the main loop
+srv  update_slots: all slots are idle
+srv  params_from_: Chat format: Content-only
+slot launch_slot_: id  0 | task 0 | processing task
+slot update_slots: id  0 | task 0 | kv cache rm [0, end)
+CUDA error: out of memory
+  current device: 2, in function alloc at /src/ggml/src/ggml-cuda/ggml-cuda.cu:466
+  cuMemCreate(&handle, reserve_size, &prop, 0)
+"""
+
+
+def test_a_log_without_times_whose_messages_are_sentences_is_read_as_printed(tmp_path: Path) -> None:
+    found = diagnosed(folder(tmp_path / "e", log=UNSTAMPED))
+    assert (found.cause, found.server, found.phase) == ("gpu-oom-runtime", "llama-cpp", "serving")
+
+
+MENTIONED = """\
+Yesterday we had it again, and I have looked at it with my colleague for an hour.
+The server was up and all slots were idle when the first of our clients came.
+He said that there was CUDA error: out of memory, and nobody knew what to do with it.
+We will try a smaller context, and then the other card, if it is free by then.
+"""
+
+
+def test_a_mail_that_speaks_of_the_same_error_is_still_a_mail(tmp_path: Path) -> None:
+    assert diagnosed(folder(tmp_path / "e", log=MENTIONED)).cause == "unknown"
+
+
+ASSERTED = """\
+(APIServer pid=1) INFO:     Application startup complete.
+(EngineCore pid=755) ERROR 08-04 09:48:15 [core.py:1332] EngineCore encountered a fatal error.
+(EngineCore pid=755) ERROR 08-04 09:48:15 [core.py:1332] Traceback (most recent call last):
+(EngineCore pid=755) ERROR 08-04 09:48:15 [core.py:1332]     assert len(offload_keys) == len(offload_block_ids)
+(EngineCore pid=755) ERROR 08-04 09:48:15 [core.py:1332] AssertionError: keys and blocks differ
+"""
+POINTS = "(APIServer pid=1) vllm.v1.engine.exceptions.EngineDeadError: EngineCore encountered an issue. See stack trace (above) for the root cause.\n"
+GONE = "(APIServer pid=1) INFO:     Shutting down\n(APIServer pid=1) INFO:     Finished server process [1]\n"
+
+
+def test_a_line_that_points_above_is_no_want_of_evidence_where_the_error_stands_there(tmp_path: Path) -> None:
+    there = diagnosed(folder(tmp_path / "there", log=ASSERTED + POINTS + GONE))
+    assert there.cause == "unknown"
+    assert "AssertionError: keys and blocks differ" in there.headline
+    cut = diagnosed(folder(tmp_path / "cut", log=ASSERTED.splitlines(keepends=True)[0] + POINTS + GONE))
+    assert cut.cause == "evidence-missing"
+
+
+REFUSED_ALONE = "Error: HTTPConnectionPool(host='10.0.0.9', port=30033): Max retries exceeded with url: /v1/models (Caused by NewConnectionError('<urllib3.connection.HTTPConnection object at 0x7f60>: Failed to establish a new connection: [Errno 111] Connection refused'))\n"
+
+
+def test_a_client_that_was_refused_says_nothing_of_what_the_server_was_doing(tmp_path: Path) -> None:
+    alone = diagnosed(folder(tmp_path / "alone", bench=REFUSED_ALONE))
+    assert (alone.cause, alone.health) == ("evidence-missing", "unknown")
+    assert "of the server there is nothing" in alone.headline
+    loading = "[2026-05-09 10:00:10 TP0] Load weight begin. avail mem=78.50 GB\n"
+    both = diagnosed(folder(tmp_path / "both", server=loading + REFUSED_ALONE))
+    assert both.cause == "startup-race"
+
+
+@pytest.mark.parametrize(("name", "why"), [("acme@.service", "missing the instance name"), ("acme!.service", "not valid")])
+def test_a_name_that_systemd_refuses_is_no_missing_unit(tmp_path: Path, name: str, why: str) -> None:
+    found = diagnosed(folder(tmp_path, log=f"Failed to start {name}: Unit name {name} is {why}.\n"))
+    assert (found.cause, why in found.headline) == ("exec-failure", True)

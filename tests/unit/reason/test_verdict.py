@@ -119,3 +119,38 @@ def test_a_ready_server_that_has_logged_nothing_since_stays_as_long_as_its_statu
     )
     assert diagnosed(folder(tmp_path / "long", journal=journal, status=status.format(ago="3h"))).cause == "healthy"
     assert diagnosed(folder(tmp_path / "short", journal=journal, status=status.format(ago="1min 5s"))).cause != "healthy"
+
+
+OOM = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.75 GiB. GPU 0 has a total capacity of 79.25 GiB of which 612.88 MiB is free.\n"
+
+
+def test_an_allocation_of_which_nobody_knows_whether_it_served_is_a_guess(tmp_path: Path) -> None:
+    found = diagnosed(folder(tmp_path / "e", log=f'  File "app.py", line 3, in step\n{OOM}'))
+    assert found.status is Status.POSSIBLE
+    told = {h.cause: h.status for h in found.hypotheses}
+    assert {"gpu-oom-init", "gpu-oom-runtime"} <= set(told)
+
+
+def test_the_same_allocation_is_no_guess_once_the_phase_is_known(tmp_path: Path) -> None:
+    served = '[2026-05-09 10:15:18] The server is fired up and ready to roll!\n[2026-05-09 10:15:19] INFO:     10.0.0.1:5 - "POST /v1/completions HTTP/1.1" 200 OK\n'
+    found = diagnosed(
+        folder(tmp_path / "e", log=f"{served}[2026-05-09 10:15:20 TP0] Scheduler hit an exception: Traceback (most recent call last):\n{OOM}")
+    )
+    assert found.cause == "gpu-oom-runtime"
+    assert found.status is not Status.POSSIBLE
+
+
+@pytest.mark.parametrize(
+    ("step", "cause"),
+    [("ExecStartPre=/bin/prepare", Cause.EXEC_FAILURE), ("ExecStart=/usr/sbin/app --daemon", Cause.EXIT_CODE_DEATH)],
+    ids=["before the program", "the program of a forking unit"],
+)
+def test_a_control_process_that_failed_was_the_program_or_came_before_it(step: str, cause: Cause, tmp_path: Path) -> None:
+    status = (
+        "x app.service - App\n     Loaded: loaded (/etc/systemd/system/app.service; enabled)\n"
+        "     Active: failed (Result: exit-code) since Fri 2026-01-02 10:00:00 UTC; 1min ago\n"
+        f"    Process: 552 {step} (code=exited, status=1/FAILURE)\n\n"
+        "Jan 02 10:00:00 host1 systemd[1]: app.service: Control process exited, code=exited, status=1/FAILURE\n"
+        "Jan 02 10:00:00 host1 systemd[1]: app.service: Failed with result 'exit-code'.\n"
+    )
+    assert diagnosed(folder(tmp_path / "e", status=status), unit="app.service").cause == cause

@@ -9,7 +9,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from forensics.model import Cause, Diagnosis, Evidence, Health
+from forensics.model import Cause, Diagnosis, Evidence, Health, Template
 from forensics.report import json
 from tests.unit.report import example
 
@@ -38,6 +38,17 @@ def test_every_key_of_the_design_is_there_when_nothing_is_known() -> None:
     assert document["unit"] is None
     assert document["evidence"] == []
     assert document["client"] is None
+    assert (document["good_life"], document["novel"], document["absent"]) == (None, [], [])
+
+
+def test_what_is_new_and_what_is_missing_validates() -> None:
+    died = example.died()
+    new = Template(source="journal.txt", line=31, text="a line that was never said", count=2)
+    document = json.as_dict(dataclasses.replace(died, good=died.lives[0], novel=(new,), absent=(dataclasses.replace(new, line=0),)))
+    jsonschema.Draft202012Validator(SCHEMA).validate(document)
+    assert document["novel"] == [{"source": "journal.txt", "line": 31, "text": "a line that was never said", "count": 2}]
+    assert document["absent"][0]["line"] is None
+    assert document["good_life"]["ended_at"] == "2026-05-09T10:14:18Z"
 
 
 def test_every_vocabulary_of_the_schema_is_the_models() -> None:
@@ -57,6 +68,7 @@ def test_durations_are_exact_and_times_in_utc_with_milliseconds_where_there_are_
         "from": 0.88,
         "to": 0.91,
         "command": None,
+        "costs": None,
     }
     assert document["lives"][0]["ready_after_s"] == 94.9
 

@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from forensics.model import Advice, Cause, Diagnosis, Evidence, Health, Hypothesis, Moment, Status
+from forensics.model import Advice, Cause, Diagnosis, Evidence, Health, Hypothesis, Moment, Status, Template
 from forensics.report import markdown
 from tests.unit.report import example
 
@@ -85,3 +85,10 @@ def test_a_command_stands_in_its_action_and_inline_code_survives_backticks() -> 
     report = markdown.render(dataclasses.replace(BARE, advice=(Advice(text="wait", command="ddforensics wait x"),), hypotheses=(own,)))
     assert "- [ ] wait\n\n  ```sh\n  ddforensics wait x\n  ```" in report
     assert "`` echo `date` ``" in report
+
+
+def test_lines_that_were_never_said_stand_in_a_fence() -> None:
+    died = example.died()
+    new = Template(source="journal.txt", line=31, text="``` **never** said |")
+    report = markdown.render(dataclasses.replace(died, good=died.lives[0], novel=(new,)))
+    assert "## New in the log since the last good life (ended 10:14:18)\n\n````text\njournal.txt:31 ``` **never** said |\n````" in report

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
+from types import MappingProxyType
 
 import pytest
 
 from forensics.model import (
     Advice,
+    BudgetOf,
     Cause,
+    Change,
     ClientView,
     Coverage,
     Diagnosis,
@@ -20,12 +24,15 @@ from forensics.model import (
     Health,
     Hypothesis,
     Life,
+    Memory,
     Phase,
+    PhaseSpan,
     Role,
     Status,
+    Template,
     Warn,
 )
-from forensics.report import cite, text
+from forensics.report import cite, json, ledger, text
 from tests.unit.report import example
 
 BARE = Diagnosis(target="x", headline="nothing is known", health=Health.UNKNOWN, cause=Cause.UNKNOWN)
@@ -57,6 +64,56 @@ def test_ruled_out_changed_lives_and_gaps_are_told() -> None:
     assert "LIVES (2)" in report
     assert "ready after 1m34.9s; stopped by the operator" in report
     assert "not collected    kernel" in report
+
+
+def compared(**more: object) -> Diagnosis:
+    died = example.died()
+    new = [Template(source="journal.txt", line=n, text=f"line {n} was never said", count=1 + n % 2) for n in (31, 30, 29, 28)]
+    cited = Template(source="journal.txt", line=26, text=died.evidence[0].text)
+    return dataclasses.replace(died, good=died.lives[0], novel=(cited, *new), **more)  # type: ignore[arg-type]
+
+
+def test_the_last_good_life_is_named_by_its_end_and_new_lines_that_are_not_cited_are_shown() -> None:
+    report = text.render(compared(), width=100)
+    assert "CHANGED since the last good life (ended 10:14:18)\n" in report
+    _, _, new = report.partition("NEW IN THE LOG since the last good life (ended 10:14:18)\n")
+    assert new.partition("\n\n")[0].splitlines() == [
+        "  journal.txt:31  line 31 was never said (and 1 more of it)",
+        "  journal.txt:30  line 30 was never said",
+        "  journal.txt:29  line 29 was never said (and 1 more of it)",
+    ]
+
+
+def test_a_good_life_of_another_day_is_named_with_it() -> None:
+    died = compared()
+    assert died.good is not None
+    assert "(ended 2026-05-08 10:14:18)" in text.render(
+        dataclasses.replace(died, good=dataclasses.replace(died.good, ended_at=example.A - 60 - 86400))
+    )
+
+
+def test_what_the_good_life_said_is_missed_only_where_nothing_else_explains_the_end() -> None:
+    absent = tuple(Template(source="journal.txt", line=n, text=f"step {n} of the plugin") for n in (9, 8, 7))
+    assert "NOT SAID" not in text.render(compared(absent=absent))
+    report = text.render(compared(absent=absent, cause=Cause.UNKNOWN, status=None))
+    assert "NOT SAID THIS TIME\n  journal.txt:9  step 9 of the plugin\n  journal.txt:8  step 8 of the plugin\n\n" in report
+
+
+def test_of_many_changes_six_are_shown_and_the_rest_counted() -> None:
+    many = tuple(Change(what=f"--flag-{n}", before="1", after="2", since="the last good life") for n in range(9))
+    report = text.render(compared(changed=many), width=100)
+    assert "--flag-5" in report
+    assert "--flag-6" not in report
+    assert "  … and 3 more\n" in report
+    assert "--flag-8" in text.render(compared(changed=many), width=100, verbose=True)
+
+
+def test_a_key_that_was_changed_is_masked_on_both_sides_and_in_the_advice() -> None:
+    change = Change(what="--api-key", before="hunter1abc", after="hunter2abc", since="the last good life")
+    advice = Advice(text="or roll back what changed since the last good life: --api-key hunter1abc → hunter2abc")
+    for report in (text.render(compared(changed=(change,), advice=(advice,))), json.render(compared(changed=(change,), advice=(advice,)))):
+        assert "--api-key" in report
+        assert "hunter" not in report
 
 
 def test_a_starting_server_shows_phase_progress_and_the_mistyped_name() -> None:
@@ -143,7 +200,7 @@ def test_gaps_are_gathered_by_kind() -> None:
     }
     report = text.render(dataclasses.replace(BARE, coverage=coverage))
     assert report.endswith(
-        "GAPS IN THE EVIDENCE\n  not collected    kernel, gpu\n  as it was saved  journal, status\n  time zone        a time whose line names no zone is taken as UTC\n"
+        "GAPS IN THE EVIDENCE\n  not collected    kernel log, state of the GPUs\n  as it was saved  journal, status\n  time zone        a time without an offset (or UTC) beside it is taken as UTC\n"
     )
 
 
@@ -169,12 +226,14 @@ def test_many_reasons_of_another_cause_are_shortened() -> None:
 
 
 def test_how_many_requests_were_refused_is_told_in_words() -> None:
-    def shown(**client: int) -> str:
-        return text.render(dataclasses.replace(BARE, client=ClientView(tool="bench", **client)))
+    def shown(*, refused: int, asked: int | None = None, errors: Mapping[str, int] = MappingProxyType({})) -> str:
+        return text.render(dataclasses.replace(BARE, client=ClientView(tool="bench", refused=refused, asked=asked, errors=errors)))
 
     assert "bench: 3 of 9 requests refused" in shown(refused=3, asked=9)
     assert "bench: 3 requests refused" in shown(refused=3)
     assert "bench: 16 requests, none refused" in shown(refused=0, asked=16)
+    assert "bench: 8 of 8 requests failed: 8 × http-404" in shown(refused=0, asked=8, errors={"http-404": 8})
+    assert "bench: 3 of 9 requests failed: 2 × refused, 1 × reset" in shown(refused=2, asked=9, errors={"reset": 1, "refused": 2})
 
 
 @pytest.mark.parametrize(
@@ -213,3 +272,70 @@ def test_that_it_was_never_ready_is_not_said_of_a_server_that_could_not_be_heard
     for unheard in (Coverage.DENIED, Coverage.NOT_COLLECTED):
         deaf = dataclasses.replace(died, coverage={**died.coverage, "journal": unheard, "log": Coverage.NOT_COLLECTED})
         assert "died 10:15:50 after 32.9s, never ready" not in " ".join(text.render(deaf, width=100).split())
+
+
+def test_a_word_that_is_broken_over_lines_is_whole_again_where_the_rest_is_cut() -> None:
+    text_ = "oom-kill: task_memcg=/system.slice/sglang-with-a-long-name.service/and/more"
+    lines = cite.wrapped(f"{text_} and words that are cut", 30, 3)
+    assert len(lines) == 3
+    assert "".join(lines).startswith(text_)  # no blank where the log has none
+    assert all(cite.display_width(line) <= 30 for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("client", "words"),
+    [
+        (ClientView(refused=9, asked=9, failed=9), "9 of 9 requests refused"),
+        (ClientView(refused=9, asked=12, failed=11), "9 of 12 requests refused (2 more failed otherwise)"),
+        (ClientView(refused=0, asked=16, failed=16), "16 of 16 requests failed, none refused"),
+        (ClientView(refused=0, asked=16, failed=0), "16 requests, none refused"),
+    ],
+)
+def test_requests_that_failed_without_being_refused_are_not_passed_over(client: ClientView, words: str) -> None:
+    assert cite.requests(client) == words
+
+
+@pytest.mark.parametrize(
+    ("version", "words"),
+    [
+        ("…0.5.19", "sglang up to 0.5.19"),
+        ("0.5.21…", "sglang 0.5.21 or later"),
+        ("0.5.4…0.5.9", "sglang 0.5.4 to 0.5.9"),
+        ("0.5.9", "sglang 0.5.9"),
+        (None, "sglang"),
+    ],
+)
+def test_a_range_of_versions_is_told_in_words(version: str | None, words: str) -> None:
+    assert cite.server_named(dataclasses.replace(BARE, server="sglang", server_version=version)) == words
+
+
+def test_the_fraction_is_named_only_where_the_program_has_one() -> None:
+    out = dataclasses.replace(BARE, cause=Cause.GPU_OOM_INIT, direction=Direction.LOWER)
+    assert "gpu-oom-init, it needs to ask for less" in text.render(out)
+    assert "gpu-oom-init, lower the fraction" in text.render(dataclasses.replace(out, server="sglang"))
+
+
+def test_the_first_stamp_of_an_excerpt_is_no_start() -> None:
+    assert "life    first seen 2026-05-09 10:15:18 UTC" in text.render(dataclasses.replace(BARE, started_at=example.A))
+    launched = dataclasses.replace(BARE, started_at=example.A, phases=example.died().phases)
+    assert "life    started 2026-05-09 10:15:18 UTC" in text.render(launched)
+
+
+def test_a_server_that_served_is_not_in_its_start_up() -> None:
+    serving = dataclasses.replace(BARE, phases=(PhaseSpan(phase=Phase.SERVING),))
+    assert "PHASES\n  serving" in text.render(serving)
+    assert "START-UP\n  weights" in text.render(dataclasses.replace(BARE, phases=(PhaseSpan(phase=Phase.WEIGHTS),)))
+
+
+def test_the_bounds_of_the_fraction_do_not_read_like_an_advice() -> None:
+    memory = Memory(flag="--mem-fraction-static", kind=BudgetOf.FREE, fraction=0.88, fraction_min=0.8842, fraction_max=0.93)
+    shown = ledger.shown(dataclasses.replace(BARE, cause=Cause.GPU_OOM_INIT, memory=memory))
+    assert shown == ["--mem-fraction-static (of what was free before the weights): 0.88 in force, below 0.8842 is too little, above 0.93 is too much"]
+
+
+def test_the_same_log_is_not_asked_for_twice_with_two_filters() -> None:
+    nexts = ("journalctl -k | grep -iE 'oom|killed'", "journalctl -k | grep -iE 'oom|killed|segfault'", "journalctl -k -n 5")
+    causes = (Cause.SIGNAL_DEATH, Cause.HOST_OOM, Cause.OPERATOR_STOP)
+    rivals = tuple(Hypothesis(cause=cause, status=Status.POSSIBLE, next=command) for cause, command in zip(causes, nexts, strict=True))
+    report = text.render(dataclasses.replace(BARE, hypotheses=rivals))
+    assert "NEXT\n  $ journalctl -k | grep -iE 'oom|killed|segfault'\n  $ journalctl -k -n 5\n" in report

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from forensics.ruleset.anchors import accepts, figures, shape
+from forensics import ruleset
+from forensics.ruleset.anchors import accepts, ends_anywhere, figures, opening, shape
 
 
 def _texts(pattern: str) -> list[str]:
@@ -108,3 +109,49 @@ def test_a_class_says_which_characters_it_takes(item: str, char: str, takes: boo
 def test_changing_digits_never_changes_whether_an_expression_without_figures_matches(pattern: str, text: str) -> None:
     assert figures(shape(pattern).tree) == ()
     assert bool(re.search(pattern, text)) is bool(re.search(pattern, re.sub(r"[0-9]", "0", text)))
+
+
+@pytest.mark.parametrize(
+    ("pattern", "well", "wrong"),
+    [
+        (r"(?:\[\d\d/\d\d/\d{4}-\d\d:\d\d:\d\d\] )?\[TRT\]", ["[00/00/0000-00:00:00] [TRT]", "[TRT]"], ["ERROR: out of memory", "(TRT)", "TRT"]),
+        (r"(?:[a-z]{1,40}: )?(?:[0-9.]{1,60} )?GPU", ["abc: 000 GPU", "000 GPU", "abc: GPU", "GPU"], ["ERROR GPU", "", "-"]),
+        (r"(?P<a>(?:x{30})?y)z", ["x" * 30 + "yz", "yz"], ["z", "ay"]),
+        (r"(?:a{1,30}|b)?c", ["aac", "bc", "c"], ["d", "ec"]),
+    ],
+)
+def test_what_may_be_left_out_at_the_beginning_leaves_something_to_tell_by(pattern: str, well: list[str], wrong: list[str]) -> None:
+    found = opening(pattern, 20)
+    assert found is not None
+    assert all(found.match(text) and re.match(pattern, text) for text in well)
+    assert not any(found.match(text) for text in wrong)
+
+
+@given(st.from_regex(re.compile(r"(?:\[[0-9]{2}/[0-9]{2}\] )?(?:[a-z]{1,30} )?x[0-9](?:yy|z)?", re.ASCII)))
+def test_an_opening_is_found_wherever_the_whole_is(text: str) -> None:
+    found = opening(r"(?:\[[0-9]{2}/[0-9]{2}\] )?(?:[a-z]{1,30} )?x[0-9](?:yy|z)?", 8)
+    assert found is not None
+    assert found.search(re.sub("[0-9]", "0", text))
+
+
+@pytest.mark.parametrize("text", ["[05/09/2026-10:15:18] [TRT-LLM] [E] x", "[TRT-LLM] [RANK 3] [E] x", "[TRT-LLM] [E] x"])
+def test_an_opening_knows_both_ways_where_a_long_part_may_be_missing(text: str) -> None:
+    pattern = r"(?:\[\d\d/\d\d/\d{4}-\d\d:\d\d:\d\d\] )?\[TRT-LLM\](?: \[RANK (?P<rank>\d{1,5})\])? \[[VIWEF]\] "
+    assert re.match(pattern, text)
+    found = opening(pattern, 20)
+    assert found is not None
+    assert found.match(re.sub(r"\d", "0", text))
+    assert not found.match("Received request cmpl-0: prompt")
+
+
+def test_no_prefix_of_a_server_may_begin_with_anything() -> None:
+    """Else no line could be told by its beginning, and of text that never repeats every line would be opened."""
+    assert not ruleset.Matcher(ruleset.shipped_rules()).prefixes.may_begin("Received request cmpl-0: prompt")
+
+
+def test_a_border_of_a_word_is_told_by_what_follows_in_the_match() -> None:
+    told = {
+        line: ends_anywhere(shape(line).tree)
+        for line in (r"a\bc", r"^a", r"(?:a\b)+b", r"a\b(?:b|c)", r"a\b", r"(?:a\b)+", r"a\b(?:b|)", "a$", "(?=a)b", "a(?!b)")
+    }
+    assert [line for line, anywhere in told.items() if anywhere] == [r"a\bc", "^a", r"(?:a\b)+b", r"a\b(?:b|c)"]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from forensics.errors import RuleError
 from forensics.model import Location, Phase
-from forensics.ruleset.condition import parse
+from forensics.ruleset.condition import Point, parse
 
 FACTS: dict[str, object] = {
     "client.refused": 9, "life.alive": True, "life.ready": False, "life.phase": Phase.WEIGHTS, "life.pids": frozenset({1127, 1130}), "kernel.oom_pids": (),
@@ -117,7 +117,7 @@ def test_a_condition_asks_for_no_fact_that_cannot_change_it() -> None:
         ("life.alive life.ready", 12, "'life.ready' is not expected here", None),
         ("'abc", 1, "''abc' is not expected here", None),
         ("life..alive", 1, "'life..alive' is not expected here", None),
-        ("len(life.pids) > 1", 1, "unknown function 'len'", "known: any, count, abs, known, min, max"),
+        ("len(life.pids) > 1", 1, "unknown function 'len'", "known: any, count, abs, known, min, max, seen, before, after, within"),
         ("cout(life.pids) > 1", 1, "unknown function 'cout'", "did you mean 'count'?"),
         ("count() > 1", 1, "count() takes 1 argument, not 0", None),
         ("min(1) > 1", 1, "min() takes 2 to 9 arguments, not 1", None),
@@ -147,7 +147,16 @@ def test_a_fault_is_placed_where_the_text_stands_in_its_file() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["(" * 500 + "life.alive" + ")" * 500, "[" * 60, "not " * 450 + "life.alive", "life.alive and " * 200 + "life.alive", "-" * 1900 + "1"]
+    "text",
+    [
+        "(" * 500 + "life.alive" + ")" * 500,
+        "[" * 60,
+        "not " * 450 + "life.alive",
+        "life.alive and " * 200 + "life.alive",
+        "-" * 1900 + "1",
+        "+".join("1" * 990) + " > 3",
+        "1" + "-1" * 300 + " < 3",
+    ],
 )
 def test_what_is_nested_too_deeply_or_too_long_is_refused_and_not_followed(text: str) -> None:
     with pytest.raises(RuleError):
@@ -168,3 +177,84 @@ def test_a_rule_set_without_conditions_does_not_import_pyparsing() -> None:
         "import sys, forensics.ruleset; from forensics.ruleset import condition; sys.exit('pyparsing' in sys.modules or 'rapidfuzz' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+# --------------------------------------------------------------------------- rules and times
+
+SAID = {
+    "seen:a.b": True, "seen:c": False,
+    "first:a.b": Point(10.0, "journal", 3), "first:c": Point(10.0, "journal", 5), "first:kernel": Point(10.0, "kernel", 4), "first:untimed": Point(None, "journal", 9),
+    "life.ready_at": 20.0, "life.ended_at": 20.0, "life.started_at": 5.0, "life.version": "0.5.4…0.5.9", "host.driver": "550.54.15",
+    "hit.found": "0.9.1", "hit.needed": "0.10.0",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "truth"),
+    [
+        ("seen('a.b')", True),
+        ("seen('c')", False),
+        ("seen('nobody.knows')", None),
+        ("seen('nobody.knows') or seen('a.b')", True),
+        ("not seen('c') and seen('a.b')", True),
+        ("before('a.b', life.ready_at)", True),
+        ("after('a.b', life.ready_at)", False),
+        ("before(life.started_at, 'a.b')", True),
+        ("before(life.ready_at, life.ended_at)", False),
+        ("before('a.b', 'c')", True),
+        ("after('a.b', 'c')", False),
+        ("before('a.b', 'untimed')", True),
+        ("before('kernel', 'untimed')", None),
+        ("before('a.b', 'kernel')", None),
+        ("before('nobody', life.ready_at)", None),
+        ("before('a.b', life.listening_at)", None),
+        ("within('a.b', life.ready_at, 10)", True),
+        ("within('a.b', life.ready_at, 9.5)", False),
+        ("within(life.started_at, 'c', 3 + 2)", True),
+        ("within('a.b', 'untimed', 10)", None),
+        ("within('a.b', 'c', client.ok)", None),
+        ("life.version >= '0.5.4'", True),
+        ("life.version >= '0.5.6'", None),
+        ("life.version < '0.5.10'", True),
+        ("life.version > '0.5.9'", False),
+        ("life.version == '0.5.6'", None),
+        ("life.version == '0.6'", False),
+        ("life.version != '0.6'", True),
+        ("host.driver < '550.100'", True),
+        ("host.driver == '550.54.15'", True),
+        ("host.cuda < '12.4'", None),
+        ("hit.found < hit.needed", True),
+        ("hit.found > hit.nothing", None),
+    ],
+)  # fmt: skip
+def test_conditions_ask_for_rules_for_times_and_for_versions(text: str, truth: bool | None) -> None:
+    assert parse(text).evaluate(SAID.get) is truth
+
+
+@pytest.mark.parametrize(
+    ("text", "col", "words", "hint"),
+    [
+        ("seen(life.ready)", 6, "seen() takes the id of a line rule in quotes", "seen('server.what-it-says')"),
+        ("seen('a', 'b')", 1, "seen() takes 1 argument, not 2", None),
+        ("before('a')", 1, "before() takes 2 arguments, not 1", None),
+        ("life.alive and before('a', life.lived_s)", 28, "'life.lived_s' is no time: before() takes facts that are one, or ids of line rules in quotes", None),
+        ("after(3, 'a')", 7, "this is no time: after() takes facts that are one, or ids of line rules in quotes", None),
+        ("within('a', 'b', 'c')", 18, "within() takes a number of seconds as its third argument", None),
+        ("life.version < 0.9", 16, "a version is compared with a text", "quote it: '0.9'"),
+        ("'latest' == life.version", 1, "no version: 'latest'", "as in '0.5.9' or '0.6.3.post1'"),
+        ("life.version", 1, "'life.version' is a version, and a condition needs true or false here", "compare it with something, or ask known(x)"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_asked_has_its_column_a_caret_and_a_hint(text: str, col: int, words: str, hint: str | None) -> None:
+    with pytest.raises(RuleError) as caught:
+        parse(text)
+    message, _, caret = caught.value.text.split("\n")
+    assert (message, caret.index("^") - 1) == (words, col)
+    assert hint is None or caught.value.hint == hint
+
+
+def test_a_condition_names_the_rules_that_it_asks_for_and_all_that_it_leans_on() -> None:
+    parsed = parse("life.alive and not seen('a.b') and before('c', life.ready_at)")
+    assert parsed.rules == (("a.b", 24), ("c", 42))
+    assert parsed.names == {"life.alive", "life.ready_at"}
+    assert parsed.leans_on == {"life.alive", "life.ready_at", "seen:a.b", "first:c"}

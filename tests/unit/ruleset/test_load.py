@@ -8,7 +8,7 @@ import pytest
 from forensics.errors import RuleErrors
 from forensics.model import Cause, Origin, Phase, Role
 from forensics.ruleset import RuleSet, load
-from forensics.ruleset.load import read
+from forensics.ruleset.loading import read
 
 Rules = Callable[..., RuleSet]
 Faults = Callable[..., list[str]]
@@ -67,6 +67,14 @@ def test_the_rules_of_the_package_are_found_without_a_path() -> None:
         pytest.param(_with("phase: kv-pool", "source: 0.5"), "7:11: 'source' has to be a text, this is a number (quote it)", id="number for a text"),
         pytest.param(_with("phase: kv-pool", "keep: 1_0"), "7:9: '1_0' is an odd number in YAML 1.1 (quote it, or write it in decimal)", id="odd number"),
         pytest.param(_with("phase: kv-pool", "keep: 0"), "7:9: 'keep' has to be a whole number, 1 or more", id="keep of nothing"),
+        pytest.param(_with("phase: kv-pool", "keep: .inf"), "7:9: '.inf' is no finite number", id="endless number"),
+        pytest.param(_with("phase: kv-pool", "keep: -.Inf"), "7:9: '-.Inf' is no finite number", id="endless number below nothing"),
+        pytest.param(_with("phase: kv-pool", "keep: .nan"), "7:9: '.nan' is no finite number", id="no number"),
+        pytest.param(_with("phase: kv-pool", "keep: 1.0e+400"), "7:9: '1.0e+400' is no finite number", id="number beyond all"),
+        pytest.param(_with("phase: kv-pool", "keep: " + "9" * 5000), "7:9: a number of 5000 characters is too long", id="long number"),
+        pytest.param(_with("phase: kv-pool", "keep: " + "9" * 300), "7:9: 'keep' has to be a whole number, 1 or more (at most 1000000000000)", id="large number"),
+        pytest.param(_with("to: memory.fraction_min", "to: .inf"), "9:46: '.inf' is no finite number", id="endless number to advise"),
+        pytest.param(_with("sglang.kv-pool-too-small", "a" * 81), "1:7: an id of 81 characters is too long (at most 80)", id="long id"),
         pytest.param(_with("phase: kv-pool", "next: [a]"), "7:9: 'next' has to be a text, this is a list", id="list for a text"),
         pytest.param(_with("phase: kv-pool", "firm: sure"), "7:9: unknown firm 'sure' (one of established, supported, possible)", id="unknown firm"),
         pytest.param(_with("to: memory.fraction_min", "to: memory.fraction_mn"), "9:46: unknown fact 'memory.fraction_mn' (did you mean 'memory.fraction_min'?)", id="unknown fact to advise"),
@@ -86,10 +94,16 @@ def test_all_faults_of_all_files_come_in_one_go(faults_of: Faults) -> None:
     assert [fault.split(":")[0] for fault in faults] == ["causes/memory.yaml"] * 2 + ["causes/other.yaml"] * 2
 
 
+def test_a_taken_id_hints_at_one_that_is_free(faults_of: Faults) -> None:
+    own = _with("sglang.kv-pool-too-small", "my.words")
+    (fault,) = faults_of(causes__memory=own, causes__more=own)
+    assert fault.endswith("(choose a name of your own, e.g. 'my.words-2')")
+
+
 def test_an_id_stands_once_in_all_files(faults_of: Faults) -> None:
     (fault,) = faults_of(causes__memory=WELL, causes__other=WELL)
-    assert fault.startswith("causes/other.yaml:1:7: the id 'sglang.kv-pool-too-small' is taken (by ")
-    assert fault.endswith("causes/memory.yaml:1:7)")
+    assert fault.startswith("causes/other.yaml:1:7: the id 'sglang.kv-pool-too-small' is taken — by ")
+    assert fault.endswith("causes/memory.yaml:1:7 (choose a name of your own, e.g. 'my.kv-pool-too-small')")
 
 
 def test_a_rule_needs_a_line_or_a_condition_a_cause_and_samples_of_both_kinds(faults_of: Faults) -> None:
@@ -146,7 +160,7 @@ def test_the_captures_of_a_line_cannot_be_named_where_there_is_no_line(faults_of
         pytest.param("a: 1\n---\nb: 2\n", "causes/a.yaml:2:1: not YAML: but found another document", id="two documents"),
         pytest.param("just words\n", "causes/a.yaml:1:1: a profile has to be a mapping, this is a text", id="no rules at all"),
         pytest.param("- just words\n", "causes/a.yaml:1:3: a rule has to be a mapping, this is a text", id="no rule"),
-        pytest.param("- id: &x [*x]\n", "causes/a.yaml:1:7: 'id' has to be a text, this is a list", id="a loop of aliases"),
+        pytest.param("- id: &x [*x]\n", "causes/a.yaml:1:7: an alias (*name) is not taken in rules", id="a loop of aliases"),
         pytest.param("- !!python/object/apply:os.system ['true']\n", "causes/a.yaml:1:3: a rule has to be a mapping, this is a list", id="a tag that would run a command"),
     ],
 )  # fmt: skip
@@ -182,3 +196,118 @@ def test_what_is_well_can_be_had_beside_the_faults(tmp_path: Path) -> None:
     (tmp_path / "b.yaml").write_text(WELL.replace("sglang.kv-pool-too-small", "b").replace("gpu-oom-init", "oom"))
     found = read(tmp_path)
     assert ([rule.id for rule in found.rules.rules], len(found.faults), found.files) == (["sglang.kv-pool-too-small"], 1, 2)
+
+
+# --------------------------------------------------------------------------- sequences, versions, types, former ids
+
+JOINED = """
+    - id: a.worker
+      cause: gpu-oom-init
+      role: root
+      was: [a.old-worker]
+      since: "0.5.9"
+      until: "0.6"
+      line: 'worker (?P<rank>\\d+) asked for (?P<asked>[\\d.]+ GiB)'
+      captures: {asked: gib, rank: int}
+      preceded_by: ['^Traceback', 'in forward']
+      followed_by: 'gave up'
+      not_preceded_by: 'warm-up'
+      not_followed_by: ['recovered', 'came back']
+      scope: rank
+      within_lines: 50
+      pick: first
+      where: hit.asked > 4 and not seen('b.calm')
+      samples: {hit: [{text: worker 3 asked for 5 GiB}], miss: [{text: worker, why: nothing asked}]}
+    - id: b.calm
+      role: benign
+      line: 'all is calm'
+      samples: {hit: [{text: all is calm}], miss: [{text: calm, why: not all}]}
+    - id: c.when
+      role: state
+      cause: startup-hang
+      when: seen('a.old-worker') and before('a.worker', life.ended_at)
+      samples: {hit: [{capture: x}], miss: [{capture: y, why: another}]}
+"""
+
+
+def test_a_rule_is_read_with_all_that_it_asks_for(rules_of: Rules) -> None:
+    found = rules_of(causes__joined=JOINED)
+    rule = found.rules[0]
+    assert (rule.was, rule.since, rule.until, rule.captures) == (("a.old-worker",), "0.5.9", "0.6", {"asked": "gib", "rank": "int"})
+    assert (rule.preceded_by, rule.followed_by) == (("^Traceback", "in forward"), ("gave up",))
+    assert (rule.not_preceded_by, rule.not_followed_by) == (("warm-up",), ("recovered", "came back"))
+    assert (rule.scope, rule.within_lines, rule.pick, rule.sequence) == ("rank", 50, "first", True)
+    assert found.rule("a.old-worker") is rule
+    assert (found.current("a.old-worker"), found.current("gpu-oom-init")) == ("a.worker", "gpu-oom-init")
+
+
+def test_a_rule_that_asks_for_nothing_looks_in_its_record_and_counts_every_hit(rules_of: Rules) -> None:
+    (rule,) = rules_of(causes__memory=WELL).rules
+    assert (rule.scope, rule.within_lines, rule.pick, rule.sequence, rule.captures) == ("record", 200, "all", False, {})
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fault"),
+    [
+        pytest.param("[a.old-worker]", "[b.calm]", "18:7: the id 'b.calm' is taken — by causes/joined.yaml:4:9 (choose a name of your own, e.g. 'my.calm')", id="a former id that another has"),
+        pytest.param("[a.old-worker]", "[a.worker]", "4:9: the id 'a.worker' is taken — by causes/joined.yaml:1:7 (choose a name of your own, e.g. 'my.worker')", id="a former id of its own"),
+        pytest.param("id: b.calm", "id: b.Calm/2", "18:7: an id is made of small letters and digits with . - _ between them: 'b.Calm/2'", id="an odd id"),
+        pytest.param('"0.5.9"', '"newest"', "5:10: no version: 'newest' (as in '0.5.9' or '0.6.3.post1')", id="no version"),
+        pytest.param('"0.5.9"', "0.5", "5:10: 'since' has to be a text, this is a number (quote it)", id="a version without quotes"),
+        pytest.param('"0.5.9"', '"0.7"', "5:10: since 0.7 is after until 0.6", id="since after until"),
+        pytest.param("{asked: gib,", "{askd: gib,", "8:14: the line has no group 'askd' (did you mean 'asked'?)", id="a capture that is no group"),
+        pytest.param("asked: gib,", "asked: gb,", "8:21: unknown type 'gb' (did you mean 'gib'?)", id="an unknown type"),
+        pytest.param("'^Traceback',", "'^.*',", "9:17: this expression has no literal text of 4 characters that must occur (every alternative needs a literal word, so that lines can be sorted out without the expression)", id="a neighbour without a literal"),
+        pytest.param("'in forward'", "'in (forward'", "9:35: no regular expression: missing ), unterminated subpattern", id="a neighbour that is no expression"),
+        pytest.param("scope: rank", "scope: ranks", "13:10: unknown scope 'ranks' (did you mean 'rank'?)", id="an unknown scope"),
+        pytest.param("within_lines: 50", "within_lines: 0", "14:17: 'within_lines' has to be a whole number, 1 or more", id="no lines"),
+        pytest.param("pick: first", "pick: frist", "15:9: unknown pick 'frist' (did you mean 'first'?)", id="an unknown pick"),
+        pytest.param("hit.asked", "hit.askd", "16:10: the line captures no 'askd'\n  hit.askd > 4 and not seen('b.calm')\n  ^ (did you mean 'asked'?)", id="a hit without that capture"),
+        pytest.param("hit.asked > 4", "life.stalled", "16:10: 'life.stalled' is not known where a line is placed\n  life.stalled and not seen('b.calm')\n  ^ (did you mean 'life.started_at'?)", id="a fact that no where knows"),
+        pytest.param("seen('b.calm')", "seen('b.clam')", "16:37: unknown rule 'b.clam'\n  hit.asked > 4 and not seen('b.clam')\n                             ^ (did you mean 'b.calm'?)", id="an unknown rule in a where"),
+        pytest.param("seen('b.calm')", "seen('c.when')", "16:37: 'c.when' is no line rule\n  hit.asked > 4 and not seen('c.when')\n                             ^", id="a rule without a line"),
+        pytest.param("seen('b.calm')", "seen('a.worker')", "16:37: the 'where' of 'a.worker' asks for other rules itself\n  hit.asked > 4 and not seen('a.worker')\n                             ^ (ask in a 'when')", id="a where that asks for one that asks"),
+        pytest.param("before('a.worker'", "before('a.wroker'", "25:41: unknown rule 'a.wroker'\n  seen('a.old-worker') and before('a.wroker', life.ended_at)\n                                  ^ (did you mean 'a.worker'?)", id="an unknown rule in a when"),
+        pytest.param("      line: 'all is calm'\n", "      line: 'all is calm'\n      scope: source\n", "21:10: 'scope' says where other lines are looked for, and none is asked for (it goes with pick, preceded_by, followed_by, not_preceded_by, not_followed_by)", id="a scope for nothing"),
+        pytest.param("      line: 'all is calm'\n", "      line: 'all is calm'\n      within_lines: 9\n", "21:17: 'within_lines' says how far other lines are looked for, and none is asked for (it goes with preceded_by, followed_by, not_preceded_by, not_followed_by)", id="a reach for nothing"),
+        pytest.param("      when: seen", "      followed_by: gave up\n      when: seen", "25:16: 'followed_by' belongs to a line, and there is no 'line'", id="a neighbour of no line"),
+        pytest.param("      when: seen", "      pick: last\n      when: seen", "25:9: 'pick' belongs to a line, and there is no 'line'", id="a pick of no line"),
+    ],
+)  # fmt: skip
+def test_a_fault_in_what_a_rule_asks_for_is_named_with_its_place(faults_of: Faults, old: str, new: str, fault: str) -> None:
+    assert old in JOINED
+    wanted = f"causes/joined.yaml:{fault}".partition("(by")[0]
+    assert wanted in [found.partition("(by")[0] for found in faults_of(causes__joined=JOINED.replace(old, new))]
+
+
+def test_what_asks_for_a_rule_that_is_broken_is_not_at_fault_itself(faults_of: Faults) -> None:
+    (fault,) = faults_of(causes__joined=JOINED.replace("asked: gib,", "asked: gb,"))
+    assert "unknown type 'gb'" in fault
+
+
+def test_the_versions_of_a_mark_are_a_range(faults_of: Faults) -> None:
+    profile = "profile: x\nmarks:\n  - {mark: ready, phase: ready, line: 'is ready now', version: 0.5 up, samples: {hit: ['is ready now'], miss: [ready]}}\n"
+    (fault,) = faults_of(servers__x=profile)
+    assert fault == "servers/x.yaml:3:64: no version and no range of versions: '0.5 up' ('0.5.4..0.5.9', '0.5.20..' or '..0.5.19')"
+
+
+@pytest.mark.parametrize(
+    ("mark", "wanted"),
+    [
+        (
+            "{mark: software, what: NCCL, line: 'NCCL version \\d', samples: {hit: ['NCCL version 2']}}",
+            "a software's expression needs a group named 'value'",
+        ),
+        ("{mark: software, line: 'NCCL version (?P<value>\\d)', samples: {hit: ['NCCL version 2']}}", "nobody says what software that is"),
+    ],
+    ids=["no value", "no name"],
+)
+def test_the_mark_of_a_software_has_a_value_and_a_name(mark: str, wanted: str, faults_of: Faults) -> None:
+    (fault,) = faults_of(servers__x=f"profile: x\nmarks:\n  - {mark}\n")
+    assert wanted in fault
+
+
+def test_the_mark_of_a_software_may_take_its_name_from_the_line_and_a_profile_names_its_noise(rules_of: Rules) -> None:
+    mark = "{mark: software, line: '(?P<name>NCCL_\\w{1,20}) set to (?P<value>\\d)', samples: {hit: [NCCL_DEBUG set to 1]}}"
+    (profile,) = rules_of(servers__x=f"profile: x\nnoise: [random_seed]\nmarks:\n  - {mark}\n").profiles
+    assert (profile.marks[0].what, profile.noise) == (None, ("random_seed",))

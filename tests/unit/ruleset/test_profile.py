@@ -6,7 +6,7 @@ import pytest
 
 from forensics.model import MarkKind, Origin, Phase
 from forensics.ruleset import RuleSet
-from forensics.ruleset.load import read
+from forensics.ruleset.loading import read
 
 Rules = Callable[..., RuleSet]
 Faults = Callable[..., list[str]]
@@ -116,3 +116,19 @@ def test_a_fault_is_named_with_its_place(faults_of: Faults, text: str, fault: st
 def test_two_profiles_of_one_name_are_refused(faults_of: Faults) -> None:
     (fault,) = faults_of(servers__a=WELL, servers__b=WELL)
     assert fault.startswith("servers/b.yaml:1:10: the id 'profile sglang' is taken")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fault"),
+    [
+        ("profile: sglang", 'profile: "a\\e[31mb"', "a profile's name is made of small letters and digits with . - _ between them"),
+        ("profile: sglang", "profile: " + "a" * 81, "a profile's name is made of small letters"),
+        ("port: 30000", "port: .inf", "'.inf' is no finite number"),
+        ("path: /health", "path: /health$(id)", "a path of letters, digits and ._~/?=&%:+- is asked for, not '/health$(id)'"),
+        ("limit_s: 2.5", "limit_s: -1", "'limit_s' is more than 0 and at most 60 seconds"),
+        ("limit_s: 2.5", "limit_s: 86400", "'limit_s' is more than 0 and at most 60 seconds"),
+    ],
+)
+def test_what_no_host_could_be_asked_with_is_refused_as_it_is_loaded(faults_of: Faults, old: str, new: str, fault: str) -> None:
+    (found,) = faults_of(servers__sglang=_with(old, new))
+    assert fault in found

@@ -1,0 +1,150 @@
+"""Measured configurations in whatever shape a harness of one's own writes them: each as the same rows, and none of them read as something else."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from forensics.model import Matrix, PartKind
+from forensics.parse import bench, matrix, sniff
+from tests.unit.parse.framing import written
+
+# top-k, budget, tokens a step, right answers of sixteen
+MEASURED = [(1, 4, 2.8, 16), (1, 8, 3.2, 16), (2, 8, 3.2, 10), (2, 16, 3.4, 6), (4, 16, 3.5, 3), (4, 32, 3.4, 1)]
+
+
+def lines(head: str, row: str, more: str = "") -> str:
+    """A table with this head; ``row`` is filled in with k, b, a length, r answers, and their share."""
+    return head + "\n" + more + "".join(row.format(k=k, b=b, a=a, r=r, share=r / 16, percent=100 * r / 16) + "\n" for k, b, a, r in MEASURED)
+
+
+def records(**names: str) -> list[dict[str, object]]:
+    """A record a row: keys are names of the file, values are k, b, a, r, share or percent."""
+    rows: list[dict[str, object]] = [
+        {"k": k, "b": b, "a": a, "r": r, "share": r / 16, "percent": f"{100 * r / 16:.2f}%", "n": 16} for k, b, a, r in MEASURED
+    ]
+    return [{own: row[meant] for own, meant in names.items()} for row in rows]
+
+
+def columns() -> dict[str, list[object]]:
+    rows = records(topk="k", budget="b", accept_len="a", accuracy="share")
+    return {key: [row[key] for row in rows] for key in rows[0]}
+
+
+PLAIN = records(topk="k", budget="b", accept_len="a", accuracy="share")
+JSON = {
+    "a list of records": (PLAIN, None),
+    "one record a line": ("\n".join(map(json.dumps, PLAIN)), None),
+    "records with names of their own": (
+        records(my_k="k", nodes="b", al="a", good="r", total="n"),
+        "my_k=topk,nodes=budget,al=accept_len,good=correct,total=n",
+    ),
+    "a mapping by configuration": ({f"run {n}": row for n, row in enumerate(PLAIN)}, None),
+    "a mapping whose keys say the tree": ({f"topk{k}_budget{b}": {"accept_len": a, "accuracy": r / 16} for k, b, a, r in MEASURED}, None),
+    "mappings within mappings": (
+        {f"topk={k}": {f"budget={b}": {"accept_len": a, "accuracy": r / 16} for j, b, a, r in MEASURED if j == k} for k in (1, 2, 4)},
+        None,
+    ),
+    "configuration and metrics apart": (
+        [{"config": {"topk": k, "budget": b}, "metrics": {"accept_len": a, "accuracy": r / 16}} for k, b, a, r in MEASURED],
+        None,
+    ),
+    "numbers as texts, shares in per cent": (records(topk="k", budget="b", accept_len="a", accuracy="percent"), None),
+    "per cent without a sign": ([{**row, "accuracy": 100 * float(str(row["accuracy"]))} for row in PLAIN], None),
+    "counts of right answers": (records(topk="k", budget="b", accept_len="a", correct="r", n="n"), None),
+    "columns": (columns(), None),
+    "columns keyed by a row's number": ({key: {str(n): item for n, item in enumerate(column)} for key, column in columns().items()}, None),
+    "a row for each answer": (
+        [{"topk": k, "budget": b, "accept_len": a, "question": q, "correct": q < r} for k, b, a, r in MEASURED for q in range(16)],
+        None,
+    ),
+}
+TEXT = {
+    "commas": lines("topk,budget,accept_len,accuracy", "{k},{b},{a},{share}"),
+    "semicolons and decimal commas": lines("topk;budget;accept_len;accuracy", "{k};{b};{a};{share}").replace(".", ","),
+    "tabs": lines("topk\tbudget\taccept_len\taccuracy", "{k}\t{b}\t{a}\t{share}"),
+    "a label with a comma in it": lines("Label,TopK,Budget,Accept Length,Accuracy", '"run, {k}x{b}",{k},{b},{a},{share}'),
+    "a table of Markdown": lines("| topk | budget | accept len | accuracy |", "| {k} | {b} | {a} | {r}/16 |", "|---|---|---|---|\n"),
+    "per cent": lines("topk,budget,accept_len,accuracy", "{k},{b},{a},{percent}%"),
+}
+
+
+def told(rows: tuple[Matrix, ...]) -> list[tuple[int | None, int | None, float | None, float | None]]:
+    return [
+        (r.topk, r.budget, None if r.accept_len is None else round(r.accept_len, 6), None if r.correct is None else round(r.correct, 6)) for r in rows
+    ]
+
+
+WANTED = [(k, b, a, round(r / 16, 6)) for k, b, a, r in MEASURED]
+
+
+@pytest.mark.parametrize("shape", JSON)
+def test_json_of_any_shape_is_the_same_matrix(shape: str) -> None:
+    value, fields = JSON[shape]
+    text = value if isinstance(value, str) else json.dumps(value)
+    runs, problems = bench.read_json(text, fields=matrix.fields_of(fields) if fields else None)
+    assert not problems
+    assert [told(run.matrix) for run in runs] == [WANTED]
+
+
+@pytest.mark.parametrize("shape", TEXT)
+def test_a_table_of_any_kind_is_the_same_matrix(shape: str) -> None:
+    runs, _ = bench.read(TEXT[shape])
+    assert [told(run.matrix) for run in runs] == [WANTED]
+
+
+@pytest.mark.parametrize("shape", TEXT)
+def test_a_table_in_a_folder_is_known_without_being_named(shape: str, tmp_path: Path) -> None:
+    assert [part.kind for part in sniff.parts(written(tmp_path, TEXT[shape], name="results.csv"))] == [PartKind.CLIENT]
+
+
+def test_a_table_of_something_else_is_no_benchmark(tmp_path: Path) -> None:
+    assert [part.kind for part in sniff.parts(written(tmp_path, "budget,team,year\n1,a,2020\n2,b,2021\n", name="money.csv"))] == [PartKind.SERVER]
+
+
+@pytest.mark.parametrize(
+    ("why", "rows", "wanted"),
+    [
+        ("a half of a per cent beside whole ones", [{"accuracy": 100}, {"accuracy": 0.5}], [1.0, 0.005]),
+        ("shares", [{"accuracy": 1}, {"accuracy": 0.5}], [1.0, 0.5]),
+        ("counts, of which one is 1", [{"correct": 16, "n": 16}, {"correct": 1, "n": 16}], [1.0, 0.0625]),
+        ("more right answers than were asked are per cent", [{"correct": 100, "n": 16}, {"correct": 50, "n": 16}], [1.0, 0.5]),
+        ("a rate is no count", [{"pass_rate": 50, "n": 64}, {"pass_rate": 25, "n": 64}], [0.5, 0.25]),
+        ("what can be no share is none", [{"accuracy": 400}, {"accuracy": 50}], [None, 0.5]),
+        ("below nothing is nothing", [{"accuracy": -1, "accept_len": 2}, {"accuracy": 0.5}], [None, 0.5]),
+        ("a part of so many", [{"accuracy": "3/16"}, {"accuracy": "16 of 16"}], [0.1875, 1.0]),
+    ],
+)
+def test_what_a_share_is_all_rows_say_together(why: str, rows: list[dict[str, object]], wanted: list[float | None]) -> None:
+    text = json.dumps([{"topk": 1 + n, "budget": 8, **row} for n, row in enumerate(rows)])
+    ((run,), _) = bench.read_json(text)
+    assert [r.correct for r in run.matrix] == wanted, why
+
+
+@pytest.mark.parametrize("missing", ["", "-", "n/a", None, "nan"])
+def test_a_missing_cell_is_nothing_measured(missing: object) -> None:
+    ((run,), _) = bench.read_json(json.dumps([{"topk": 1, "budget": 8, "accept_len": missing, "accuracy": 0.5}]))
+    assert told(run.matrix) == [(1, 8, None, 0.5)]
+
+
+def test_answers_asked_again_are_not_more_answers() -> None:
+    rows = [{"topk": 1, "budget": 8, "question": q, "correct": True, "repeat": n} for n in range(3) for q in range(8)]
+    ((run,), _) = bench.read_json(json.dumps(rows))
+    assert [(r.correct, r.asked) for r in run.matrix] == [(1.0, 8)]
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_what_stands_above_a_record_holds_for_it(nested: bool) -> None:
+    inner = [{"topk": 1, "budget": 8, "accuracy": 0.5}, {"topk": 2, "budget": 8, "accuracy": 0.5}]
+    value = {"runs": [{"model": "a", "rows": inner}, {"model": "b", "rows": inner}]} if nested else {"model": "a", "results": inner}
+    runs, _ = bench.read_json(json.dumps(value))
+    models = [dict(r.settings)["model"] for run in runs for r in run.matrix]
+    assert models == (["a", "a", "b", "b"] if nested else ["a", "a"])
+
+
+def test_a_list_of_records_keeps_the_line_of_each() -> None:
+    text = '{\n "rows": [\n  {"topk": 1, "budget": 8, "accuracy": 1},\n  {"topk": 2, "budget": 8, "accuracy": 0}\n ]\n}\n'
+    ((run,), _) = bench.read_json(text)
+    assert [r.line_no for r in run.matrix] == [3, 4]
