@@ -5,14 +5,17 @@ VENV ?= .venv
 SAMPLE ?= samples/silent-crash
 PYTEST_ARGS ?=
 
+COMPILED = forensics/ruleset/compiled.json
+
 .PHONY: demo test check format picture clean
 
-demo: $(VENV)/.installed
+demo: $(VENV)/.installed $(COMPILED)
 	@echo '$$ ddforensics diagnose $(SAMPLE)'
 	@$(VENV)/bin/ddforensics diagnose $(SAMPLE); code=$$?; echo "(exit code $$code)"; test $$code -ne 2 -a $$code -ne 3
 
-test: check
-	$(VENV)/bin/pytest --cov --cov-report=term-missing:skip-covered $(PYTEST_ARGS)
+test: check $(COMPILED)
+	$(VENV)/bin/pytest -n auto -m "not remote" --cov --cov-report= $(PYTEST_ARGS)
+	$(VENV)/bin/pytest -m remote --cov --cov-append --cov-report=term-missing:skip-covered $(PYTEST_ARGS)
 
 check: $(VENV)/.dev
 	$(VENV)/bin/ruff check .
@@ -36,8 +39,12 @@ $(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
 
 $(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
 	$(VENV)/bin/python -m pip install -qq --disable-pip-version-check --editable '.[dev]'
-	$(VENV)/bin/python -m pip install -qq --disable-pip-version-check --only-binary :all: google-re2 || echo 'google-re2 has no wheel for this machine: its tests are skipped'
+	$(VENV)/bin/python -m pip install -qq --disable-pip-version-check --only-binary :all: google-re2 ahocorasick_rs || echo 'google-re2 or ahocorasick_rs has no wheel for this machine: their tests are skipped'
 	touch $@ $(VENV)/.installed
 
+# an installation makes it, and it is not used once a rule has changed: this only keeps the start quick
+$(COMPILED): $(wildcard rules/*.yaml rules/*/*.yaml forensics/ruleset/*.py forensics/model/*.py) | $(VENV)/.installed
+	$(VENV)/bin/python -m forensics.ruleset.compiled
+
 clean:
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .coverage .hypothesis dist
+	rm -rf $(VENV) $(COMPILED) .mypy_cache .pytest_cache .ruff_cache .coverage .hypothesis dist
