@@ -33,11 +33,11 @@ $(VENV)/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "Python 3.10 or newer is needed: make PYTHON=/path/to/python3 ...")'
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
+$(VENV)/.installed: pyproject.toml forensics/ruleset/_alike.c | $(VENV)/bin/python
 	$(VENV)/bin/python -m pip install -qq --disable-pip-version-check --editable .
 	touch $@
 
-$(VENV)/.dev: pyproject.toml | $(VENV)/bin/python
+$(VENV)/.dev: pyproject.toml forensics/ruleset/_alike.c | $(VENV)/bin/python
 	$(VENV)/bin/python -m pip install -qq --disable-pip-version-check --editable '.[dev]'
 	$(VENV)/bin/python -m pip install -qq --disable-pip-version-check --only-binary :all: google-re2 ahocorasick_rs || echo 'google-re2 or ahocorasick_rs has no wheel for this machine: their tests are skipped'
 	touch $@ $(VENV)/.installed
@@ -47,4 +47,4 @@ $(COMPILED): $(wildcard rules/*.yaml rules/*/*.yaml forensics/ruleset/*.py foren
 	$(VENV)/bin/python -m forensics.ruleset.compiled
 
 clean:
-	rm -rf $(VENV) $(COMPILED) .mypy_cache .pytest_cache .ruff_cache .coverage .hypothesis dist
+	rm -rf $(VENV) $(COMPILED) forensics/ruleset/_alike.*.so .mypy_cache .pytest_cache .ruff_cache .coverage .hypothesis dist

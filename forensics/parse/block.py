@@ -227,8 +227,8 @@ def all_of(keys: Sequence[bytes]) -> Sequence[bytes]:
 class TextBlock(Block):
     """Lines of text: one key a line; wrappers and prefixes come off when a line is opened.
 
-    ``zeroed`` is the text with every digit as 0, and with a line feed behind each line. Whoever reads that finds on his way what else would have to be searched for:
-    how many lines there are, and whether ``rare`` is among them; he may say so (``told``).
+    ``lined`` is the text with a line feed behind each line, ``zeroed`` that with every digit as 0. Whoever reads them finds on his way what else would have to be
+    searched for: how many lines there are, where they begin, and whether ``rare`` is among them; he may say so (``cut``, ``told``).
     """
 
     __slots__ = (
@@ -241,16 +241,17 @@ class TextBlock(Block):
         "_split",
         "_stamped",
         "_start",
+        "_starts",
         "_unwrapper",
         "_written",
+        "_zeroed",
         "rare",
-        "zeroed",
     )
 
     def __init__(self, piece: Piece, *, source: str, part: PartKind, unwrapper: Unwrapper, context: Context) -> None:
         # carriage returns of Windows are no line's own, and a line that has one is never known by its shape
         data = self._plain = piece.data.replace(b"\r\n", b"\n") if b"\r" in piece.data and b"\r\n" in piece.data else piece.data
-        self.zeroed = data.translate(_ZEROS) if data.endswith(b"\n") else data.translate(_ZEROS) + b"\n"
+        self._zeroed = b""
         keys: Sequence[bytes] = Keys(data)
         if b"\x1b" in data:  # a colour in the midst of a phrase would hide it from the scan
             keys = ANSI_BYTES.sub(b"", data.removesuffix(b"\n")).translate(None, DIGITS).split(b"\n")
@@ -266,6 +267,7 @@ class TextBlock(Block):
         self._written: list[bytes] | None = None  # the lines with what ``_plain`` has without
         self._opened: dict[int, Opened] = {}
         self._ends: dict[int, int] = {}
+        self._starts: Sequence[int] = ()  # where each line of ``_plain`` begins
         self._measured: tuple[list[int], list[int]] | None = None  # lines, and where each begins
         self._back = LookBack(_LOOK_BACK)
 
@@ -273,6 +275,22 @@ class TextBlock(Block):
     def plain(self) -> bool:
         """Whether nothing is ever taken off a line but prefixes of containers, CIs and servers, and nobody else's word is among the lines."""
         return self._unwrapper.plain
+
+    @property
+    def lined(self) -> bytes:
+        """The text with a line feed behind each line."""
+        return self._plain if self._plain.endswith(b"\n") else self._plain + b"\n"
+
+    @property
+    def zeroed(self) -> bytes:
+        """That with every digit as 0."""
+        if not self._zeroed:
+            self._zeroed = self.lined.translate(_ZEROS)
+        return self._zeroed
+
+    def cut(self, starts: Sequence[int]) -> None:
+        """Hear where each line of ``lined`` begins."""
+        self._starts = starts
 
     def told(self, lines: int, ends: dict[int, int], *, rare: bool) -> None:
         """Hear from one who has read all of ``zeroed`` how many lines there are, where some of them end (in their order), and whether any has ``rare`` in it."""
@@ -295,11 +313,12 @@ class TextBlock(Block):
 
     def raw(self, i: int) -> bytes:
         """The line itself."""
-        return self.texts()[i].removesuffix(b"\n")
+        line = self._plain[self._starts[i] : self._starts[i + 1]] if self._starts else self.texts()[i]
+        return line.removesuffix(b"\n")
 
     def release(self) -> None:
         """Let go of what can be made again: whoever wants few lines of many asks for them later."""
-        self._split, self._written, self.zeroed = None, None, b""
+        self._split, self._written, self._zeroed = None, None, b""
         self._opened.clear()
         if isinstance(self.keys, Keys):
             self.keys.release()
@@ -353,6 +372,8 @@ class TextBlock(Block):
         return made(opened, above, source=self.source, line_no=line, order=order_of(line), start=self._offset(i), fields=_fields(opened))
 
     def _offset(self, i: int) -> int:
+        if self._starts and self._plain is self.data:
+            return self._start + self._starts[i]
         if self._plain is not self.data and self._written is None:
             self._written = BytesIO(self.data).readlines()
         lines = self._written or self.texts()

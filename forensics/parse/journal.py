@@ -67,7 +67,6 @@ class EntryBlock(Block):
         "_told",
         "_unwrapper",
         "_where",
-        "_zeroed",
     )
 
     def __init__(
@@ -87,7 +86,6 @@ class EntryBlock(Block):
         self._last: tuple[int, dict[str, str], list[str]] | None = None
         self._spoken = spoken
         self._told: list[bytes] | None = None
-        self._zeroed: bytes | None = None
 
     def frame(self, i: int) -> Frame:
         """Open the message line of key ``i``."""
@@ -120,14 +118,17 @@ class EntryBlock(Block):
         return self.texts()[i]
 
     @property
+    def lined(self) -> bytes:
+        """What ``texts`` gives, with a line feed behind each; of what must be read field by field, the line of the message, and that it is one."""
+        lines = self.texts()
+        if b"" in lines:
+            lines = [line or (_OPEN + text if text else text) for line, text in zip(lines, self._texts, strict=True)]
+        return b"\n".join([*lines, b""])
+
+    @property
     def zeroed(self) -> bytes:
-        """What ``texts`` gives, with every digit as 0, and with a line feed behind each; of what must be read field by field, the line of the message, and that it is one."""
-        if self._zeroed is None:
-            lines = self.texts()
-            if b"" in lines:
-                lines = [line or (_OPEN + text if text else text) for line, text in zip(lines, self._texts, strict=True)]
-            self._zeroed = b"\n".join([*lines, b""]).translate(_ZEROS)
-        return self._zeroed
+        """That with every digit as 0."""
+        return self.lined.translate(_ZEROS)
 
     def texts(self) -> list[bytes]:
         """All lines as ``raw`` gives them. No digit of them tells who wrote one."""
@@ -137,7 +138,7 @@ class EntryBlock(Block):
 
     def release(self) -> None:
         """Let go of what only the scan asks for."""
-        self._told, self._zeroed = None, None
+        self._told = None
 
     def _tell(self) -> list[bytes]:
         told = self._spoken.told(self._raw) if self._spoken is not None else [False] * len(self._raw)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import compress
-from operator import itemgetter
-from typing import NamedTuple, cast
+from typing import NamedTuple, Protocol
 
 from forensics import lazily
 from forensics.model import Frame, Origin, PartKind
@@ -30,10 +29,23 @@ _BY_CONTAINER = lazily.pattern(r"\d(?:Z|[+-]\d\d:\d\d) (?:std(?:out|err) [FP] )?
 Line = Callable[[int], bytes]
 
 
+class Lines(Protocol):
+    """Some lines, by their numbers."""
+
+    def get(self) -> Line:
+        """What gives a line."""
+        ...
+
+    def cut(self, numbers: Sequence[int], place: slice) -> list[bytes]:
+        """What stands at one place of some of them."""
+        ...
+
+
 class Plan:
     """What lines of one shape do. Figures that expressions ask for (``" 404"``) can stand in a few places of a shape only: what stands there decides."""
 
     __slots__ = (
+        "_by_number",
         "_cut",
         "_open",
         "_outcomes",
@@ -58,8 +70,9 @@ class Plan:
         self._whole = whole  # blanks at the end of a message belong to it
         self._steady = steady  # expressions of which that is true
         self._open = open_  # expressions to be tried on every line
+        self._by_number = {item.number: item for item in steady} if cut else {}
         self._told_of = frozenset(item.number for item in (*steady, *open_))
-        self._places = [itemgetter(place) for place in places]
+        self._places = places
         self._outcomes: dict[object, tuple[int, ...]] = {}  # what stands in the places → those of ``steady`` that match
         self.doubt = doubt
         """What each line has to be asked, that its message begins where it should; None: nothing."""
@@ -82,44 +95,35 @@ class Plan:
         """Whether this tells nothing of an expression that may match the lines, because of what stands behind the cut."""
         return item.number not in self._told_of and item.takes(self.origin)
 
-    def tell(self, numbers: Sequence[int], line: Line) -> Iterator[tuple[int, Sequence[int]]]:
+    def tell(self, numbers: Sequence[int], lines: Lines) -> Iterator[tuple[int, Sequence[int]]]:
         """The expressions that match some of these lines, each with the numbers of those."""
         if not numbers:
             return
-        outcomes = self._told(numbers, line)
-        if len(outcomes) == 1:
-            for number in outcomes[0]:
+        line = lines.get()
+        for outcome, some in self._told(numbers, lines):
+            for number in outcome:
                 if number >= 0:
-                    yield number, numbers
-            outcomes *= len(numbers)
-        else:
-            for item in self._steady:
-                if taken := list(compress(numbers, [item.number in outcome for outcome in outcomes])):
-                    yield item.number, taken
-        for item in self._steady if self._cut else ():
-            asked = compress(numbers, [~item.number in outcome for outcome in outcomes])
-            if taken := [number for number in asked if self.search(item, line(number))]:
-                yield item.number, taken
+                    yield number, some
+                elif taken := [i for i in some if self.search(self._by_number[~number], line(i))]:
+                    yield ~number, taken
         for item in self._open:
             if taken := [number for number in numbers if self.search(item, line(number))]:
                 yield item.number, taken
 
-    def _told(self, numbers: Sequence[int], line: Line) -> list[tuple[int, ...]]:
-        """Which of ``steady`` match each line; only one entry where they are the same for all."""
-        lines = map(line, numbers)
+    def _told(self, numbers: Sequence[int], lines: Lines) -> list[tuple[tuple[int, ...], Sequence[int]]]:
+        """Which of ``steady`` match, and the lines of which that is so."""
+        line = lines.get()
         if not self._places:
-            return [self._outcome((), next(lines))]
-        if len(self._places) == 1:
-            digits: list[object] = list(map(self._places[0], lines))
-        else:
-            read = list(lines)
-            digits = list(zip(*(map(place, read) for place in self._places), strict=True))
-        outcomes = set(map(self._outcomes.get, set(digits)))
-        if None in outcomes:
-            outcomes = {self._outcome(found, line(number)) for found, number in zip(digits, numbers, strict=True)}
-        if len(outcomes) == 1:
-            return cast("list[tuple[int, ...]]", list(outcomes))
-        return [self._outcome(found, line(number)) for found, number in zip(digits, numbers, strict=True)]
+            return [(self._outcome((), line(numbers[0])), numbers)]
+        read = [lines.cut(numbers, place) for place in self._places]
+        digits: Sequence[object] = read[0] if len(read) == 1 else list(zip(*read, strict=True))
+        at = dict(zip(digits, numbers, strict=True))  # of each value, a line that has it
+        outcomes = {found: self._outcome(found, line(number)) for found, number in at.items()}
+        each = dict.fromkeys(outcomes.values())
+        if len(each) == 1:
+            return [(outcome, numbers) for outcome in each]
+        told = list(map(outcomes.__getitem__, digits))
+        return [(outcome, list(compress(numbers, map(outcome.__eq__, told)))) for outcome in each]
 
     def _outcome(self, digits: object, line: bytes) -> tuple[int, ...]:
         outcome = self._outcomes.get(digits)

@@ -113,10 +113,12 @@ def _pieces(text: str) -> list[str]:
 class Matcher:
     """All expressions of a rule set, ready to be looked for; may be kept and used again. ``feed`` takes one line at a time.
 
-    ``search`` says by which of two ways lines are found that were never seen before. Both find the same.
+    ``search`` says by which of two ways lines are found that were never seen before, ``table`` whether lines that were seen are found again by a table in C, if
+    there is one. All ways find the same.
     """
 
-    def __init__(self, rules: RuleSet, *, search: Search = Search.AUTO) -> None:
+    def __init__(self, rules: RuleSet, *, search: Search = Search.AUTO, table: bool = True) -> None:
+        self.table = table
         self.items = [item_of(number, *given) for number, given in enumerate(_lines(rules))]
         self.prefixes = Prefixes(rules.prefixes)
         anchors = [rules.anchors_of(item.line) for item in self.items]

@@ -15,6 +15,7 @@ from operator import not_
 from typing import NamedTuple, Protocol
 
 from forensics.model import Frame, Hit, Origin, PartKind
+from forensics.ruleset.alike import AVAILABLE, Alike, Fresh
 from forensics.ruleset.heads import Heads
 from forensics.ruleset.learnt import LONGEST, ZEROS, Doubt, Plan, plan, uneven
 from forensics.ruleset.literals import MANY, Search
@@ -92,6 +93,7 @@ class Scanner:
         self.items = matcher.items
         self.sources: dict[str, _Source] = {}
         self.shapes: dict[bytes, Shape] = {}
+        self.alike = Alike() if matcher.table and AVAILABLE else None
         self.heads = Heads(matcher)  # of lines that are new but for these
         self.bytes = 0
         self.fleeting = False  # most lines of the last block were new
@@ -112,15 +114,18 @@ class Scanner:
     def block(self, block: Block) -> None:
         """Take one block."""
         source = self._source(block)
-        zeroed: bytes | None = getattr(block, "zeroed", None)
+        lined: bytes | None = getattr(block, "lined", None)
         lines = _Lines(block)
         found: dict[int, Found] = {}
         opened: Opened = {}
-        if zeroed is not None and (split := self._new_lines(zeroed)):
-            self._take_new(block, self._by_head(block, zeroed, split), lines, found, opened)
+        if lined is not None and (split := self._new_lines(block, len(lined))):
+            self._take_new(block, self._by_head(block, split), lines, found, opened)
+        elif lined is not None and self.alike is not None:
+            for known, numbers in self._by_table(block, lined, lines, self.alike):
+                self._take(block, known, numbers, lines, found, opened)
         else:
-            for known in self._by_key(block, lines) if zeroed is None else self._by_shape(block, zeroed):
-                self._take(block, known, lines, found, opened)
+            for known in self._by_key(block, lines) if lined is None else self._by_shape(block):
+                self._take(block, known, known[:], lines, found, opened)
                 known.clear()
         self._keep(source, block, found, opened)
         release: Callable[[], None] | None = getattr(block, "release", None)
@@ -141,15 +146,32 @@ class Scanner:
 
     def _forget(self) -> None:
         self.shapes.clear()
+        if self.alike is not None:
+            self.alike.clear()
         self.heads.forget()
         self.bytes = 0
         self.fleeting = False
 
-    def _by_shape(self, block: Block, zeroed: bytes) -> list[Shape]:
-        """The shapes that may match, with their lines. The loop is the program's hottest: one look-up a line.
+    def _by_table(self, block: Block, lined: bytes, lines: _Lines, alike: Alike) -> list[tuple[Shape, Sequence[int]]]:
+        """The shapes that may match, with their lines."""
+        groups = alike.grouped(lined, self.shapes)
+        count = len(groups.starts) - 1
+        met = bool(groups.fresh) and self._meet(block, groups.fresh, count)
+        if met:
+            alike.clear()
+        cut: Callable[[Sequence[int]], None] | None = getattr(block, "cut", None)
+        if cut is not None:
+            cut(groups.starts)
+            lines.are(lined, groups.starts)
+        _tell(block, count, {}, rare=met)
+        return [(known, numbers) for known, numbers in groups.of if known.numbers]
+
+    def _by_shape(self, block: Block) -> list[Shape]:
+        """The same without a table; the lines go to their shapes. The loop is the hottest there is then: one look-up a line.
 
         To read lines one by one costs a third of splitting: each is gone, and its memory free, before the next one comes.
         """
+        zeroed = _zeroed(block)
         touched: list[Shape] = []
         new: list[int] = []
         ends: dict[int, int] = {}  # line → where it ends
@@ -166,46 +188,50 @@ class Scanner:
                 touched.append(known)
                 known.append(i)
                 ends[i] = stream.tell()
-        rare: bytes = getattr(block, "rare", b"")
         shapes = {i: zeroed[zeroed.rfind(b"\n", 0, ends[i] - 1) + 1 : ends[i]] for i in new}
-        met = bool(new) and self._meet(block, shapes, touched, rare, i + 1)
-        told: Told | None = getattr(block, "told", None)
-        if told is not None:
-            told(i + 1, ends, rare=met)
+        _tell(block, i + 1, ends, rare=bool(new) and self._take_in(block, shapes, touched, i + 1))
         return touched
 
-    def _meet(self, block: Block, new: dict[int, bytes], touched: list[Shape], rare: bytes, lines: int) -> bool:
-        """Lines of shapes that were not seen before, or have been forgotten. Says whether some have a text in them; such shapes are forgotten at once."""
-        fresh = dict.fromkeys(new.values(), COLD)
-        joined = b"".join(fresh)
-        coloured = b"\x1b" in joined
-        keys = list({shape: block.keys[i] for i, shape in new.items()}.values()) if coloured else joined[:-1].translate(None, b"0").split(b"\n")
-        for shape, numbers in zip(fresh, self.matcher.candidates(keys, keep=not self.fleeting), strict=True):
-            if numbers:
-                fresh[shape] = Shape(numbers)
+    def _take_in(self, block: Block, new: dict[int, bytes], touched: list[Shape], lines: int) -> bool:
+        """Lines of shapes that were not seen before, or have been forgotten; as ``_meet`` says."""
+        fresh: Fresh = {}
         for i, shape in new.items():
-            known = fresh[shape]
-            if known is not COLD:
+            if shape not in fresh:
+                fresh[shape] = Shape(()), i
+        met = self._meet(block, fresh, lines)
+        for i, shape in new.items():
+            known, _ = fresh[shape]
+            if known.numbers:
                 if not known:
                     touched.append(known)
                 known.append(i)
-        met = bool(rare) and rare in joined
-        self.fleeting = self.fleeting or (len(joined) > MANY and len(fresh) > lines // 2)
-        self._remember({shape: known for shape, known in fresh.items() if rare not in shape} if met else fresh)
         return met
 
-    def _new_lines(self, zeroed: bytes) -> list[bytes]:
-        """The lines of a block, if most of the first ones are new, as most of the last block were; else none."""
-        if not self.fleeting and (self.shapes or len(zeroed) < MANY):
+    def _meet(self, block: Block, fresh: Fresh, lines: int) -> bool:
+        """Find out what shapes may match that were not seen before, or have been forgotten. Says whether some have the text that is rare; such are forgotten at once."""
+        joined = b"".join(fresh)
+        keys = [block.keys[i] for _, i in fresh.values()] if b"\x1b" in joined else joined[:-1].translate(None, b"0").split(b"\n")
+        for (known, _), numbers in zip(fresh.values(), self.matcher.candidates(keys, keep=not self.fleeting), strict=True):
+            known.numbers = numbers
+        rare: bytes = getattr(block, "rare", b"")
+        met = bool(rare) and rare in joined
+        self.fleeting = self.fleeting or (len(joined) > MANY and len(fresh) > lines // 2)
+        self._remember({shape: known for shape, (known, _) in fresh.items() if not (met and rare in shape)})
+        return met
+
+    def _new_lines(self, block: Block, size: int) -> list[bytes]:
+        """The lines of a block, with all digits as 0, if most of the first ones are new, as most of the last block were; else none."""
+        if not self.fleeting and (self.shapes or size < MANY):
             return []
-        lines = BytesIO(zeroed).readlines()
+        lines = BytesIO(_zeroed(block)).readlines()
         first = lines[: max(_LEAST_FIRST, len(lines) // 8)]
         shapes = self.shapes
         self.fleeting = sum(line not in shapes for line in set(first)) > len(first) // 2
         return lines if self.fleeting else []
 
-    def _by_head(self, block: Block, zeroed: bytes, lines: list[bytes]) -> _New:
+    def _by_head(self, block: Block, lines: list[bytes]) -> _New:
         """The same where most lines are new, by their heads."""
+        zeroed = _zeroed(block)
         touched: list[Shape] = []
         apart = {i: line for i, line in enumerate(lines) if uneven(line)} if uneven(zeroed) else {}
         even = lines
@@ -220,11 +246,9 @@ class Scanner:
                 fresh.setdefault(lines[i], Shape(numbers)).append(i)
         rare: bytes = getattr(block, "rare", b"")
         if apart := {i: line for i, line in apart.items() if not self._is_known(line, i, touched)}:
-            self._meet(block, apart, touched, rare, len(lines))
+            self._take_in(block, apart, touched, len(lines))
         self._remember({shape: known for shape, known in fresh.items() if not rare or rare not in shape})
-        told: Told | None = getattr(block, "told", None)
-        if told is not None:
-            told(len(lines), {}, rare=bool(rare) and rare in zeroed)
+        _tell(block, len(lines), {}, rare=bool(rare) and rare in zeroed)
         return _New(touched, fresh, whose, more)
 
     def _is_known(self, line: bytes, i: int, touched: list[Shape]) -> bool:
@@ -241,12 +265,12 @@ class Scanner:
         heads = self.heads
         as_new = [(known.head, known) for known in new.touched if heads.as_new(known)]
         for known in (known for known in new.touched if not heads.as_new(known)):
-            self._take(block, known, lines, found, opened)
+            self._take(block, known, known[:], lines, found, opened)
             known.clear()
         for line, known in chain(as_new, new.fresh.items()):
             off = heads.instead(line)
             if off is None:
-                self._take(block, known, lines, found, opened)
+                self._take(block, known, known[:], lines, found, opened)
             else:
                 for i in known:
                     new.whose[i] = off
@@ -263,7 +287,7 @@ class Scanner:
                     self.shapes.clear()
                     self.bytes = 0
                 self.bytes += len(shape) + _OF_AN_ENTRY
-                self.shapes[shape] = known
+                self.shapes[shape] = known if known.numbers else COLD
 
     def _by_key(self, block: Block, raw: _Lines) -> list[Shape]:
         """The same for a block that has no shapes at hand: of the lines whose key is hot."""
@@ -291,9 +315,8 @@ class Scanner:
             shape_.append(i)
         return touched
 
-    def _take(self, block: Block, known: Shape, lines: _Lines, found: dict[int, Found], opened: Opened) -> None:
+    def _take(self, block: Block, known: Shape, numbers: Sequence[int], lines: _Lines, found: dict[int, Found], opened: Opened) -> None:
         """What the lines of one shape match; the first ones are opened, to learn from them."""
-        numbers = known[:]
         plan_ = known.plan
         if plan_ is None:
             for at, i in enumerate(numbers):
@@ -315,11 +338,11 @@ class Scanner:
             for number in plan_.always if numbers else ():
                 of(found, number).add(numbers, alone=plan_.alone)
         else:
-            for number, matched in plan_.tell(numbers, lines.get()):
+            for number, matched in plan_.tell(numbers, lines):
                 of(found, number).add(matched, alone=plan_.alone)
 
     def _undoubted(
-        self, block: Block, known: Shape, numbers: list[int], doubt: Doubt, lines: _Lines, found: dict[int, Found], opened: Opened
+        self, block: Block, known: Shape, numbers: Sequence[int], doubt: Doubt, lines: _Lines, found: dict[int, Found], opened: Opened
     ) -> list[int]:
         """Those lines whose messages begin where they should; the others are opened."""
         line = lines.get()
@@ -450,11 +473,17 @@ def _by_line(entry: Kept) -> tuple[int, int]:
 class _Lines:
     """The lines of a block as they stand, by number; split only if somebody asks. Empty for what has to be opened."""
 
-    __slots__ = ("_block", "_get")
+    __slots__ = ("_block", "_get", "_starts", "_text")
 
     def __init__(self, block: Block) -> None:
         self._block = block
         self._get: Callable[[int], bytes] | None = None
+        self._text = b""
+        self._starts: Sequence[int] = ()
+
+    def are(self, text: bytes, starts: Sequence[int]) -> None:
+        """Hear where each line of the block begins."""
+        self._text, self._starts = text, starts
 
     def read(self, numbers: list[int]) -> list[bytes]:
         """Some lines, which are all that will be asked for."""
@@ -464,6 +493,9 @@ class _Lines:
 
     def get(self) -> Callable[[int], bytes]:
         """What gives a line. A block of journal entries gives them itself, if it can."""
+        if self._starts:
+            text, starts = self._text, self._starts
+            return lambda i: text[starts[i] : starts[i + 1]]
         if self._get is None:
             block = self._block
             lines: Callable[[], list[bytes]] | None = getattr(block, "texts", None)
@@ -476,6 +508,25 @@ class _Lines:
                 split = block.data.split(b"\n") if block.part not in (PartKind.JOURNAL_EXPORT, PartKind.JOURNAL_JSON) else []
                 self._get = split.__getitem__ if 0 <= len(split) - len(block.keys) <= 1 else _no_line
         return self._get
+
+    def cut(self, numbers: Sequence[int], place: slice) -> list[bytes]:
+        """What stands at one place of some lines."""
+        if self._starts:
+            text, first, last = self._text, place.start, place.stop
+            return [text[start + first : start + last] for start in map(self._starts.__getitem__, numbers)]
+        line = self.get()
+        return [line(i)[place] for i in numbers]
+
+
+def _zeroed(block: Block) -> bytes:
+    zeroed: bytes = block.zeroed  # type: ignore[attr-defined]
+    return zeroed
+
+
+def _tell(block: Block, lines: int, ends: dict[int, int], *, rare: bool) -> None:
+    told: Told | None = getattr(block, "told", None)
+    if told is not None:
+        told(lines, ends, rare=rare)
 
 
 def _no_line(_: int) -> bytes:
