@@ -43,24 +43,24 @@ def outer_pid(host: Host, inner: int) -> int:
 
 
 @contextmanager
-def watched(host: Host, to: Path) -> Iterator[None]:
-    """All that sshd and what it starts do, written to a file."""
+def watched(host: Host, to: Path) -> Iterator[int]:
+    """All that sshd and what it starts do, written to a file; gives sshd's own number there."""
     sshd = outer_pid(host, int(host.inside("cat /run/sshd.pid")))
-    argv = ["strace", "-f", "-s", "2000", "-e", f"trace={CALLS}", "-e", "signal=none", "-o", str(to), "-p", str(sshd)]
+    argv = ["strace", "-f", "--decode-pids=pidns", "-s", "2000", "-e", f"trace={CALLS}", "-e", "signal=none", "-o", str(to), "-p", str(sshd)]
     tracer = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     try:
         assert tracer.stderr is not None
         line = tracer.stderr.readline()
         assert "attached" in line, line
-        yield
+        yield sshd
         time.sleep(0.5)  # the session's own end
     finally:
         tracer.send_signal(signal.SIGINT)
         tracer.communicate(timeout=20)
 
 
-def calls(file: Path) -> list[str]:
-    """The calls that succeeded, without pid; one that was interrupted is put together."""
+def made(file: Path) -> list[tuple[str, str]]:
+    """The calls that succeeded, each with the process that made it; one that was interrupted is put together."""
     open_calls: dict[str, str] = {}
     found = []
     for line in file.read_text(errors="replace").splitlines():
@@ -73,8 +73,13 @@ def calls(file: Path) -> list[str]:
         if resumed:
             call = open_calls.pop(pid, "") + resumed[1]
         if not re.search(r"= -1 E\w+", call):
-            found.append(call)
+            found.append((pid, call))
     return found
+
+
+def calls(file: Path) -> list[str]:
+    """Those calls without their processes."""
+    return [call for _, call in made(file)]
 
 
 def changing(made: list[str]) -> set[str]:
@@ -86,8 +91,19 @@ def changing(made: list[str]) -> set[str]:
     }
 
 
-def signals(made: list[str]) -> list[str]:
-    return [c for c in made if re.match(r"t?g?kill\(", c) and not re.search(r", 0\)", c)]
+def signals(file: Path, sshd: int) -> list[str]:
+    """Signals to others than whom the trace saw begin. A question that takes too long is ended by timeout(1): it sends to its child, and to the group that it made for it."""
+    found = made(file)
+    begun = {pid for pid, _ in found} - {str(sshd)}  # it was there before
+    program: dict[str, str] = {}
+    strange = []
+    for pid, call in found:
+        if started := re.match(r'execve\("([^"]*)"', call):
+            program[pid] = started[1].rpartition("/")[2]
+        sent = re.match(r"t?g?kill\((-?\d+)(?: /\* (\d+) in strace's PID NS \*/)?, (\w+)", call)
+        if sent and sent[3] != "0" and (sent[2] or sent[1]) not in begun and not (sent[1] == "0" and program.get(pid) == "timeout"):
+            strange.append(call)
+    return strange
 
 
 def programs(made: list[str]) -> list[list[str]]:
@@ -118,7 +134,7 @@ def served(each_host: Host) -> Iterator[Host]:
 def test_a_diagnosis_starts_only_what_reads_and_changes_no_more_than_a_bare_login(served: Host, tmp_path: Path) -> None:
     host = served
     host.sh("true")
-    with watched(host, tmp_path / "login"):
+    with watched(host, tmp_path / "login") as sshd:
         host.sh("true")
     with watched(host, tmp_path / "diagnosis"):
         [found] = api.diagnose(host.name, unit=UNIT, ssh_config=host.config)
@@ -127,7 +143,8 @@ def test_a_diagnosis_starts_only_what_reads_and_changes_no_more_than_a_bare_logi
     login, diagnosis = calls(tmp_path / "login"), calls(tmp_path / "diagnosis")
     assert changing(login)  # a login does leave something: the listening itself works
     assert changing(diagnosis) <= changing(login)
-    assert {re.sub(r"\d+", "N", c) for c in signals(diagnosis)} <= {re.sub(r"\d+", "N", c) for c in signals(login)}
+    sent = [{re.sub(r"\d+", "N", call) for call in signals(tmp_path / name, sshd)} for name in ("login", "diagnosis")]
+    assert sent[1] <= sent[0]
     bare = {a[0].rpartition("/")[2] for a in programs(login) if a}
     started = [a for a in programs(diagnosis) if a[0].rpartition("/")[2] not in bare or a[0].rpartition("/")[2] in PROGRAMS]
     assert {a[0].rpartition("/")[2] for a in started} <= PROGRAMS
@@ -139,6 +156,17 @@ def test_a_diagnosis_starts_only_what_reads_and_changes_no_more_than_a_bare_logi
             w for w in argv if re.match(r"--(?:rotate|vacuum|flush|sync|relinquish|smart-relinquish|setup-keys|update-catalog|cursor-file)", w)
         ], argv
     assert talked_to(diagnosis) <= {"127.0.0.1"} | talked_to(login)
+
+
+def test_who_ends_a_question_that_takes_too_long_signals_nobody_else(each_host: Host, tmp_path: Path) -> None:
+    host = each_host
+    with watched(host, tmp_path / "ended") as sshd:
+        host.sh("timeout -k 2 1 sleep 9; true")
+    assert any(call.startswith("kill(") and "SIGTERM" in call for call in calls(tmp_path / "ended"))
+    assert not signals(tmp_path / "ended", sshd)
+    with watched(host, tmp_path / "other") as sshd:
+        host.sh("kill -s CONT $(cat /run/sshd.pid)")
+    assert [re.sub(r"\d+", "N", call).split()[-3:] for call in signals(tmp_path / "other", sshd)] == [["SIGCONT)", "=", "N"]]
 
 
 def test_a_host_is_the_same_before_and_after(served: Host) -> None:
