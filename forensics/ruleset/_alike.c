@@ -280,6 +280,55 @@ static void Table_dealloc(Table *self)
     Py_DECREF(type);
 }
 
+PyDoc_STRVAR(cut_doc, "cut(text, starts, numbers, first, last) -> [bytes]\n\n"
+"What stands from place ``first`` up to ``last`` of some lines of a text: of those with these ``numbers``. ``starts`` as ``Table.grouped`` gives it.");
+
+/* Of one line; NULL with an exception. */
+static PyObject *cut_one(const Py_buffer *text, const Py_buffer *starts, uint32_t number, Py_ssize_t first, Py_ssize_t last)
+{
+    const uint32_t *start = starts->buf;
+    Py_ssize_t from, to;
+    if (((size_t)number + 1) * sizeof *start >= (size_t)starts->len)
+        return PyErr_Format(PyExc_IndexError, "line %u", (unsigned int)number);
+    from = (Py_ssize_t)start[number] + first;
+    to = (Py_ssize_t)start[number] + last;
+    if (to > (Py_ssize_t)start[number + 1])
+        to = (Py_ssize_t)start[number + 1];
+    if (to > text->len)
+        return PyErr_Format(PyExc_IndexError, "line %u ends beyond the text", (unsigned int)number);
+    return PyBytes_FromStringAndSize((const char *)text->buf + (from < to ? from : 0), from < to ? to - from : 0);
+}
+
+static PyObject *alike_cut(PyObject *Py_UNUSED(module), PyObject *args)
+{
+    Py_buffer text, starts, numbers;
+    Py_ssize_t first, last, count;
+    PyObject *found = NULL;
+    if (!PyArg_ParseTuple(args, "y*y*y*nn", &text, &starts, &numbers, &first, &last))
+        return NULL;
+    count = numbers.len / (Py_ssize_t)sizeof(uint32_t);
+    if (first < 0 || last < first || last > INT32_MAX)
+        PyErr_SetString(PyExc_ValueError, "such a place is in no line");
+    else
+        found = PyList_New(count);
+    for (Py_ssize_t i = 0; found && i < count; i++) {
+        PyObject *one = cut_one(&text, &starts, ((const uint32_t *)numbers.buf)[i], first, last);
+        if (one)
+            PyList_SET_ITEM(found, i, one);
+        else
+            Py_CLEAR(found);
+    }
+    PyBuffer_Release(&text);
+    PyBuffer_Release(&starts);
+    PyBuffer_Release(&numbers);
+    return found;
+}
+
+static PyMethodDef module_methods[] = {
+    {"cut", alike_cut, METH_VARARGS, cut_doc},
+    {NULL, NULL, 0, NULL},
+};
+
 static PyMethodDef Table_methods[] = {
     {"grouped", (PyCFunction)Table_grouped, METH_O, grouped_doc},
     {"clear", (PyCFunction)Table_clear, METH_NOARGS, PyDoc_STR("clear()\n\nForget all shapes; the next one is number 0.")},
@@ -312,7 +361,7 @@ static int exec_module(PyObject *module)
 static PyModuleDef_Slot module_slots[] = {{Py_mod_exec, exec_module}, {0, NULL}};
 
 static struct PyModuleDef module = {
-    PyModuleDef_HEAD_INIT, "_alike", PyDoc_STR("Lines that are equal but for their digits; see alike.py."), 0, NULL, module_slots, NULL, NULL, NULL,
+    PyModuleDef_HEAD_INIT, "_alike", PyDoc_STR("Lines that are equal but for their digits; see alike.py."), 0, module_methods, module_slots, NULL, NULL, NULL,
 };
 
 PyMODINIT_FUNC PyInit__alike(void)

@@ -6,6 +6,7 @@ Where the package was installed without a compiler there is no table, and the sc
 from __future__ import annotations
 
 import os
+from array import array
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -29,7 +30,7 @@ Fresh = dict[bytes, tuple[Shape, int]]  # a shape's lines with their digits as 0
 class Groups(NamedTuple):
     """The lines of a text by their shapes."""
 
-    starts: Sequence[int]
+    starts: memoryview
     """Where each line begins; and the size of the text."""
     of: list[tuple[Shape, Sequence[int]]]
     """Shapes with the numbers of their lines; without those that are known to match nothing."""
@@ -95,3 +96,8 @@ class Alike:
             if not shapes[number].numbers:
                 shapes[number] = COLD
         self._settled = len(shapes)
+
+
+def cut(text: bytes, starts: memoryview, numbers: Sequence[int], place: slice) -> list[bytes]:
+    """What stands at one place of some lines of a text that was grouped."""
+    return _alike.cut(text, starts, numbers if isinstance(numbers, memoryview) else memoryview(array("I", numbers)), place.start, place.stop)

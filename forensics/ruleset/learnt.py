@@ -117,9 +117,12 @@ class Plan:
             return [(self._outcome((), line(numbers[0])), numbers)]
         read = [lines.cut(numbers, place) for place in self._places]
         digits: Sequence[object] = read[0] if len(read) == 1 else list(zip(*read, strict=True))
-        at = dict(zip(digits, numbers, strict=True))  # of each value, a line that has it
-        outcomes = {found: self._outcome(found, line(number)) for found, number in at.items()}
-        each = dict.fromkeys(outcomes.values())
+        values = dict.fromkeys(digits)
+        outcomes = self._outcomes
+        if not outcomes.keys() >= values.keys():
+            at = dict(zip(digits, numbers, strict=True))  # of each value, a line that has it
+            outcomes = {found: self._outcome(found, line(number)) for found, number in at.items()}
+        each = dict.fromkeys(map(outcomes.__getitem__, values))
         if len(each) == 1:
             return [(outcome, numbers) for outcome in each]
         told = list(map(outcomes.__getitem__, digits))

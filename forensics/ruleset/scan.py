@@ -15,7 +15,7 @@ from operator import not_
 from typing import NamedTuple, Protocol
 
 from forensics.model import Frame, Hit, Origin, PartKind
-from forensics.ruleset.alike import AVAILABLE, Alike, Fresh
+from forensics.ruleset.alike import AVAILABLE, Alike, Fresh, cut
 from forensics.ruleset.heads import Heads
 from forensics.ruleset.learnt import LONGEST, ZEROS, Doubt, Plan, plan, uneven
 from forensics.ruleset.literals import MANY, Search
@@ -479,9 +479,9 @@ class _Lines:
         self._block = block
         self._get: Callable[[int], bytes] | None = None
         self._text = b""
-        self._starts: Sequence[int] = ()
+        self._starts: memoryview | None = None
 
-    def are(self, text: bytes, starts: Sequence[int]) -> None:
+    def are(self, text: bytes, starts: memoryview) -> None:
         """Hear where each line of the block begins."""
         self._text, self._starts = text, starts
 
@@ -493,7 +493,7 @@ class _Lines:
 
     def get(self) -> Callable[[int], bytes]:
         """What gives a line. A block of journal entries gives them itself, if it can."""
-        if self._starts:
+        if self._starts is not None:
             text, starts = self._text, self._starts
             return lambda i: text[starts[i] : starts[i + 1]]
         if self._get is None:
@@ -511,9 +511,8 @@ class _Lines:
 
     def cut(self, numbers: Sequence[int], place: slice) -> list[bytes]:
         """What stands at one place of some lines."""
-        if self._starts:
-            text, first, last = self._text, place.start, place.stop
-            return [text[start + first : start + last] for start in map(self._starts.__getitem__, numbers)]
+        if self._starts is not None:
+            return cut(self._text, self._starts, numbers, place)
         line = self.get()
         return [line(i)[place] for i in numbers]
 

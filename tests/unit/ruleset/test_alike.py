@@ -108,6 +108,28 @@ def test_many_shapes_in_several_texts() -> None:
     assert len(known) > 20_000
 
 
+@given(LINES, st.integers(0, 60), st.integers(0, 60), st.data())
+def test_what_stands_at_a_place_of_some_lines(lines: list[bytes], one: int, other: int, data: st.DataObject) -> None:
+    text, place = b"".join(line + b"\n" for line in lines), slice(min(one, other), max(one, other))
+    whole = BytesIO(text).readlines()
+    groups = Alike().grouped(text, {})
+    numbers = data.draw(st.lists(st.sampled_from(range(len(whole))))) if whole else []
+    assert alike.cut(text, groups.starts, numbers, place) == [whole[i][place] for i in numbers]
+    for _, some in groups.of:
+        assert alike.cut(text, groups.starts, some, place) == [whole[i][place] for i in some]
+
+
+def test_no_line_is_cut_that_is_not_there() -> None:
+    groups = Alike().grouped(b"one\ntwo\n", {})
+    for wrong in ([2], [2**32 - 1]):
+        with pytest.raises(IndexError):
+            alike.cut(b"one\ntwo\n", groups.starts, wrong, slice(0, 1))
+    with pytest.raises(IndexError):  # of another text
+        alike.cut(b"one\n", groups.starts, [1], slice(0, 3))
+    with pytest.raises(ValueError, match="place"):
+        alike.cut(b"one\ntwo\n", groups.starts, [1], slice(-1, 3))
+
+
 @pytest.mark.parametrize(("given_", "why"), [("text", TypeError), (bytearray(b"text"), TypeError)])
 def test_only_bytes_are_taken(given_: object, why: type[Exception]) -> None:
     with pytest.raises(why):
