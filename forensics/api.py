@@ -109,7 +109,8 @@ def diagnose(
                 learnt[id(target)].set()
             found = [diagnose_capture(c, known, unit=unit, progress=say) for c in captures]
             session.discard()
-        return found
+        # a bundle tells as what its answers were asked for, which may be called local: that is not here, and of two of them it is not which
+        return [replace(d, bundle=target.name) if target.kind is TargetKind.BUNDLE and d.target != target.name else d for d in found]
 
     found: list[Diagnosis] = []
     if len(targets) == 1:

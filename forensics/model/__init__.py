@@ -9,7 +9,9 @@ from __future__ import annotations
 from forensics.model.capture import Capture, Frame, Hit, Location, Pick, Problem, Record, Section, Seen, Target, TargetKind, order_of
 from forensics.model.comparison import FAILED, Comparison, Difference, Judgement
 from forensics.model.diagnosis import (
+    KERNEL_LOG,
     LAST_GOOD,
+    OWN_LINES,
     Advice,
     Behind,
     Change,
@@ -72,7 +74,9 @@ __all__ = [
     "ANY_CLIENT",
     "FAILED",
     "FIGURES",
+    "KERNEL_LOG",
     "LAST_GOOD",
+    "OWN_LINES",
     "WILD",
     "Advice",
     "Asked",

@@ -174,6 +174,7 @@ class Advice:
 
 
 LAST_GOOD = "the last good life"  # as what a change is counted from, where there is one
+KERNEL_LOG, OWN_LINES = "the kernel log", "the server's own lines of that life"  # as what a hypothesis misses
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -243,13 +244,14 @@ class TreeFigure:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Diagnosis:
-    """What comes out; the fields are those of the JSON, schema ddforensics/diagnosis/1."""
+    """What comes out; the fields are those of the JSON, schema ddforensics/diagnosis/1. ``bundle``: where saved answers were read from, not who gave them."""
 
     target: str
     headline: str
     health: Health
     cause: Cause
     status: Status | None = None
+    bundle: str | None = None
     host: str | None = None
     unit: str | None = None
     server: str | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from forensics.model import Cause, Coverage, Evidence, Hypothesis, Role, Signal, Status
+from forensics.model import KERNEL_LOG, OWN_LINES, Cause, Coverage, Evidence, Hypothesis, Role, Signal, Status
 from forensics.reason.advice import command_of, since_start, told
 from forensics.reason.cite import last_words
 from forensics.reason.earlier import met_stopped
@@ -140,9 +140,9 @@ def _missing(story: Story, cause: Cause, status: Status) -> tuple[str, ...]:
     gaps = []
     kernel_would_say = cause in (Cause.SIGNAL_DEATH, Cause.HOST_OOM, Cause.GPU_HARDWARE, Cause.CUDA_FAULT) and status is not Status.ESTABLISHED
     if kernel_would_say and facts.coverage.get("kernel") not in (Coverage.READ, Coverage.GIVEN):
-        gaps.append("the kernel log")
+        gaps.append(KERNEL_LOG)
     if cause in (Cause.SIGNAL_DEATH, Cause.EXIT_CODE_DEATH, Cause.RESTART_LOOP) and last_words(story) is None:
-        gaps.append("the server's own lines of that life")
+        gaps.append(OWN_LINES)
     if cause in (Cause.STARTUP_RACE, Cause.STARTUP_HANG) and story.issue.alive is None:
         gaps.append("whether the process is alive (systemctl is-active)")
     return tuple(gaps)

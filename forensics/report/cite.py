@@ -113,6 +113,11 @@ def took(seconds: float | None) -> str:
     return "" if seconds is None else clock.span(seconds)
 
 
+def looked_at(diagnosis: Diagnosis) -> str:
+    """The target; of a bundle where it was read from as well: what it calls its target may be another machine's ``local``."""
+    return f"{diagnosis.bundle}, collected from {diagnosis.target}" if diagnosis.bundle else diagnosis.target
+
+
 # --------------------------------------------------------------------------- against the last good life
 
 MOST_CHANGES, MOST_NEW, MOST_UNSAID = 6, 3, 2

@@ -32,6 +32,7 @@ def as_dict(diagnosis: Diagnosis, *, mask: cite.Wash = redact.secrets) -> dict[s
         "captured_at": _time(d.captured_at),
         "took_s": _seconds(d.took_s),
         "target": d.target,
+        "bundle": d.bundle,
         "host": d.host,
         "unit": d.unit,
         "server": d.server,

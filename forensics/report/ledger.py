@@ -46,11 +46,10 @@ def _window(memory: Memory) -> str:
         return ""
     parts = [f"{memory.fraction:g} in force" if memory.fraction is not None else "in force: not known"]
     # bounds without a margin: what is advised keeps one, and must not look as if it contradicted them
-    if memory.fits is False:
-        parts.append(f"none works: below {memory.fraction_min:g} is too little, above {memory.fraction_max:g} too much")
-    else:
-        parts.append(f"below {memory.fraction_min:g} is too little" if memory.fraction_min is not None else "")
-        parts.append(f"above {memory.fraction_max:g} is too much" if memory.fraction_max is not None else "")
+    # one bound alone can leave none: weights that take all of the memory, whatever has to stay free beside them
+    bounds = ((memory.fraction_min, "below", "too little"), (memory.fraction_max, "above", "too much"))
+    told = [f"{side} {bound:g} is {what}" for bound, side, what in bounds if bound is not None]
+    parts.append(f"none works: {', '.join(told)}" if memory.fits is False else ", ".join(told))
     of = f" ({_SHARE_OF[memory.kind]})" if memory.kind is not None else ""
     return f"{memory.flag}{of}: {', '.join(part for part in parts if part)}"
 

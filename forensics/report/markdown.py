@@ -11,15 +11,15 @@ from dataclasses import replace
 
 from forensics import clock, lazily, redact
 from forensics.model import Coverage, Diagnosis, Hypothesis, Status, Template
-from forensics.report import cite, grid, ledger
+from forensics.report import cite, gaps, grid, ledger
 
 _MARKUP = lazily.pattern(r"([\\`*_\[\]|~$])")
 _START = lazily.pattern(r"^(?:(#{1,6}|[-+])|(\d{1,9})([.)]))(?=\s|$)")  # what opens a list or a heading
 _GAPS = {
-    Coverage.GIVEN: "an excerpt that somebody saved: what is not in it may still have happened",
+    Coverage.GIVEN: "excerpts that somebody saved (what is not in them may still have happened)",
     Coverage.EMPTY: "asked, and the answer was empty",
-    Coverage.CUT: "cut: a part is missing",
-    Coverage.DENIED: "denied: no permission to read it",
+    Coverage.CUT: "cut, a part is missing",
+    Coverage.DENIED: "denied, no permission to read it",
     Coverage.NOT_COLLECTED: "not collected",
 }
 
@@ -92,6 +92,7 @@ def _summary(d: Diagnosis) -> str:
         ("Server", server),
         ("Cause", verdict),
         ("Also", ", ".join(map(str, d.also))),
+        ("Missing", gaps.undecided(d)),
         ("State when looked at", str(d.health)),
         ("Started", cite.stamp(d.started_at)),
         ("Listening", cite.stamp(d.listening_at)),
@@ -103,7 +104,7 @@ def _summary(d: Diagnosis) -> str:
         ("Phase", " ".join(part for part in (str(d.phase) if d.phase else "", f"({progress})" if progress else "") if part)),
         ("End", cite.ended(d.end) if d.died_at is not None or d.died_after_s is not None else ""),
         ("Clients", _client(d)),
-        ("Looked at", " ".join(part for part in (d.target, f"({cite.stamp(d.captured_at)})" if d.captured_at else "") if part)),
+        ("Looked at", " ".join(part for part in (cite.looked_at(d), f"({cite.stamp(d.captured_at)})" if d.captured_at else "") if part)),
     ]
     return _section("Summary", _table(("", ""), [(name, escaped(value)) for name, value in rows if value]))
 
@@ -201,5 +202,5 @@ def _actions(d: Diagnosis) -> list[str]:
 
 
 def _gaps(d: Diagnosis) -> list[str]:
-    rows = [f"- {escaped(cite.covered(name))}: {_GAPS[coverage]}" for name, coverage in d.coverage.items() if coverage in _GAPS]
+    rows = [f"- {_GAPS[kind]}: {escaped(named)}" for kind, named in gaps.grouped(d) if kind in _GAPS]
     return [*rows, f"- time zone: {cite.NO_ZONE}"] if Coverage.GIVEN in d.coverage.values() else rows

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from forensics import clock, redact
 from forensics.model import Cause, Coverage, Diagnosis, EndKind, Evidence, Health, Hypothesis, Life, Phase, Role, Status, Template
-from forensics.report import cite, grid, ledger
+from forensics.report import cite, gaps, grid, ledger
 
 _INDENT = "  "
 _MAX_PLACE = 30  # columns for "source:line"
@@ -104,6 +104,7 @@ def _summary(d: Diagnosis, width: int, paint: Paint) -> list[str]:
         ("cause", _cause(d)),
         *(("why" if not i else "", reason) for i, reason in enumerate(_reasons(d, own.for_) if own else ())),
         *(("but" if not i else "", reason) for i, reason in enumerate(own.against if own else ())),
+        ("missing", gaps.undecided(d)),
         ("end", _end(d)),
         ("life", _life(d)),
         ("now", _now(d)),
@@ -188,7 +189,7 @@ def _client(d: Diagnosis) -> str:
 
 def _place(d: Diagnosis) -> str:
     server = cite.server_named(d)
-    parts = [d.unit or "", f"on {d.host}" if d.host and d.host != d.target else "", f"from {d.target}", f"({server})" if server else ""]
+    parts = [d.unit or "", f"on {d.host}" if d.host and d.host != d.target else "", f"from {cite.looked_at(d)}", f"({server})" if server else ""]
     return " ".join(part for part in parts if part)
 
 
@@ -358,16 +359,13 @@ def _candidates(d: Diagnosis, width: int) -> list[str]:
 
 
 def _gaps(d: Diagnosis, width: int) -> list[str]:
-    own = _own(d)
-    instead = {"log": "journal", "journal": "log"}  # the service's own words: one place is enough
-    heard = {name for name in instead if d.coverage.get(name) not in (None, Coverage.DENIED, Coverage.NOT_COLLECTED, Coverage.EMPTY)}
-    gaps = {n: c for n, c in d.coverage.items() if not (c is Coverage.NOT_COLLECTED and instead.get(n) in heard)}
-    rows = [(what, ", ".join(cite.covered(name) for name, coverage in gaps.items() if coverage is kind)) for kind, what in _GAPS.items()]
+    rows = [(_GAPS[kind], named) for kind, named in gaps.grouped(d) if kind in _GAPS]
     if Coverage.GIVEN in d.coverage.values():
         rows.append(("time zone", cite.NO_ZONE))
-    rows += [("not known", what) for what in (own.missing if own else ())]
-    room = width - len(_INDENT) - max(map(len, [what for what, named in rows if named]), default=0) - 2
-    return _table([[what, "\n".join(cite.wrapped(named, room))] for what, named in rows if named])
+    if open_ := gaps.left_open(d):
+        rows.append(("not known", open_))
+    room = width - len(_INDENT) - max(map(len, [what for what, _ in rows]), default=0) - 2
+    return _table([[what, "\n".join(cite.wrapped(named, room))] for what, named in rows])
 
 
 # --------------------------------------------------------------------------- layout

@@ -12,6 +12,7 @@ import yaml
 
 from forensics import api, collect, ruleset
 from forensics.report import json as report
+from forensics.report import markdown, text
 from forensics.ruleset.schema import RuleSet
 from tests.cases.harm import harms
 
@@ -30,6 +31,8 @@ def answer(evidence: Path, *, unit: str | None = None) -> tuple[dict[str, Any], 
         (capture,) = api.look(session, rules(), unit=unit, since=None, progress=lambda text: None)
         diagnosis = api.diagnose_capture(capture, rules(), unit=unit)
         session.discard()
+    assert text.render(diagnosis).endswith("\n")  # what is found can be written in every form
+    assert markdown.render(diagnosis).startswith("# Post-mortem: ")
     return report.as_dict(diagnosis), api.exit_code([diagnosis])
 
 

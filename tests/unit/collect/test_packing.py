@@ -17,13 +17,14 @@ from forensics.errors import ForensicsError, TargetError, UsageError
 from forensics.model import Coverage, Diagnosis, Problem, Target, TargetKind
 from forensics.redact import secrets_in_bytes
 from forensics.report import json as json_report
+from forensics.report import markdown, text
 from tests.unit.collect.fakehost import FakeHost
 from tests.unit.collect.test_bundle import SECRET, made
 
 SAMPLES = Path(__file__).resolve().parents[3] / "samples"
 NAMES = sorted(p.name for p in SAMPLES.iterdir() if p.is_dir())
 PLACES = ["x.tar.zst", "x.tar.gz", "x.tgz", "x.tar.xz", "x.tar", "folder"]
-CLOCK_FIELDS = ("captured_at", "took_s")
+CLOCK_FIELDS = ("captured_at", "took_s", "bundle")
 
 
 def told(found: list[Diagnosis]) -> list[dict[str, Any]]:
@@ -38,6 +39,20 @@ def test_a_sample_is_diagnosed_the_same_from_its_files_a_folder_and_an_archive(t
         [kept] = api.collect_bundle(str(SAMPLES / name), tmp_path / place, redaction="secrets")
         assert kept.path == tmp_path / place
         assert told(api.diagnose(str(tmp_path / place))) == first
+
+
+def test_a_report_says_which_bundle_it_is_of(tmp_path: Path) -> None:
+    """Two bundles of two machines that both call themselves local are told from each other, and from this one."""
+    sample = str(SAMPLES / "kernel-oom")
+    places = [str(tmp_path / name) for name in ("a.tar.zst", "b")]
+    for place in places:
+        api.collect_bundle(sample, Path(place), redaction="secrets")
+    found = api.diagnose(places)
+    assert [(d.bundle, d.target) for d in found] == [(place, sample) for place in places]
+    for d in found:
+        assert f"from {d.bundle}, collected from {sample}" in " ".join(text.render(d, width=160).split())
+        assert f"{d.bundle}, collected from {sample}" in markdown.render(d).replace("\\", "")
+    assert [d.bundle for d in api.diagnose(sample)] == [None]
 
 
 def test_a_unit_that_was_asked_for_is_asked_for_again(tmp_path: Path) -> None:

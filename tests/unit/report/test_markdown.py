@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from forensics.model import Advice, Cause, Diagnosis, Evidence, Health, Hypothesis, Moment, Status, Template
+from forensics.model import Advice, Cause, Coverage, Diagnosis, Evidence, Health, Hypothesis, Moment, Status, Template
 from forensics.report import markdown
 from tests.unit.report import example
 
@@ -92,3 +92,20 @@ def test_lines_that_were_never_said_stand_in_a_fence() -> None:
     new = Template(source="journal.txt", line=31, text="``` **never** said |")
     report = markdown.render(dataclasses.replace(died, good=died.lives[0], novel=(new,)))
     assert "## New in the log since the last good life (ended 10:14:18)\n\n````text\njournal.txt:31 ``` **never** said |\n````" in report
+
+
+def test_gaps_are_gathered_by_kind() -> None:
+    coverage = {
+        "journal": Coverage.GIVEN,
+        "status": Coverage.GIVEN,
+        "kernel": Coverage.NOT_COLLECTED,
+        "gpu": Coverage.NOT_COLLECTED,
+        "log": Coverage.NOT_COLLECTED,
+    }
+    report = markdown.render(dataclasses.replace(BARE, coverage=coverage))
+    assert report.partition("## Gaps in the evidence\n\n")[2].splitlines() == [
+        "- not collected: kernel log, state of the GPUs",
+        "- excerpts that somebody saved (what is not in them may still have happened): journal, status",
+        "- time zone: a time without an offset (or UTC) beside it is taken as UTC",
+    ]
+    assert "| Missing | the kernel log (whether it was killed, or a GPU failed) |" in report

@@ -204,6 +204,47 @@ def test_gaps_are_gathered_by_kind() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("coverage", "missing", "shown"),
+    [
+        ({"status": Coverage.GIVEN, "kernel": Coverage.NOT_COLLECTED}, ("the kernel log",), ["not collected    kernel log"]),
+        ({"kernel": Coverage.READ}, ("the kernel log",), ["not known  the kernel log"]),  # a part of it, which is not that of the life
+        (
+            {"journal": Coverage.NOT_COLLECTED, "kernel": Coverage.NOT_COLLECTED, "log": Coverage.NOT_COLLECTED},
+            ("the kernel log", "the server's own lines of that life"),
+            ["not collected  journal or its own log file, kernel log"],
+        ),
+        (
+            {"journal": Coverage.READ, "kernel": Coverage.READ},
+            ("the server's own lines of that life", "whether the process is alive (systemctl is-active)"),
+            ["not known  the server's own lines of that life; whether the process is alive (systemctl is-active)"],
+        ),
+    ],
+    ids=["a place that was not asked", "a place that was", "two places for one thing", "two things"],
+)
+def test_what_is_missing_is_said_once(coverage: Mapping[str, Coverage], missing: tuple[str, ...], shown: list[str]) -> None:
+    own = Hypothesis(cause=Cause.SIGNAL_DEATH, status=Status.POSSIBLE, missing=missing)
+    report = text.render(dataclasses.replace(BARE, cause=Cause.SIGNAL_DEATH, hypotheses=(own,), coverage=coverage), width=120)
+    gaps = [line.strip() for line in report.partition("GAPS IN THE EVIDENCE\n")[2].splitlines()]
+    assert [line for line in gaps if not line.startswith(("as it was saved", "time zone"))] == shown
+
+
+@pytest.mark.parametrize(
+    ("coverage", "end", "shown"),
+    [
+        ({"log": Coverage.GIVEN}, End(), "its status (whether it runs, how it ended), the kernel log (whether it was killed, or a GPU failed)"),
+        ({"kernel": Coverage.READ, "journal": Coverage.DENIED}, End(), "its own log (its last words), its status (whether it runs, how it ended)"),
+        ({"log": Coverage.GIVEN}, End(kind=EndKind.SIGNAL), "the kernel log (whether it was killed, or a GPU failed)"),
+        ({"log": Coverage.GIVEN}, End(kind=EndKind.SIGNAL, by=EndBy.ITSELF), "nothing that is usually asked for: no rule knows what these lines say"),
+    ],
+    ids=["a log alone", "not its log", "how it ended is known", "and by whom"],
+)
+def test_an_unknown_cause_says_what_would_tell_more(coverage: Mapping[str, Coverage], end: End, shown: str) -> None:
+    report = text.render(dataclasses.replace(BARE, coverage=coverage, end=end), width=160)
+    assert f"  cause   unknown\n  missing {shown}\n" in report
+    assert "missing" not in text.render(dataclasses.replace(BARE, cause=Cause.HOST_OOM, coverage=coverage, end=end), width=160)
+
+
 def test_a_command_that_two_actions_share_is_shown_once() -> None:
     twice = (Advice(text="wait", command="ddforensics wait x"), Advice(text="then start", command="ddforensics wait x"))
     assert text.render(dataclasses.replace(BARE, advice=twice)).count("$ ddforensics wait x") == 1
@@ -331,6 +372,15 @@ def test_the_bounds_of_the_fraction_do_not_read_like_an_advice() -> None:
     memory = Memory(flag="--mem-fraction-static", kind=BudgetOf.FREE, fraction=0.88, fraction_min=0.8842, fraction_max=0.93)
     shown = ledger.shown(dataclasses.replace(BARE, cause=Cause.GPU_OOM_INIT, memory=memory))
     assert shown == ["--mem-fraction-static (of what was free before the weights): 0.88 in force, below 0.8842 is too little, above 0.93 is too much"]
+
+
+def test_one_bound_can_leave_no_fraction_that_works() -> None:
+    """Weights that take all of the GPU: what has to stay free beside them nobody knows, nor need know."""
+    memory = Memory(flag="--mem-fraction-static", fraction=0.85, fraction_min=1.0, fits=False)
+    shown = ledger.shown(dataclasses.replace(BARE, cause=Cause.GPU_OOM_INIT, memory=memory))
+    assert shown == ["--mem-fraction-static: 0.85 in force, none works: below 1 is too little"]
+    both = ledger.shown(dataclasses.replace(BARE, cause=Cause.GPU_OOM_INIT, memory=dataclasses.replace(memory, fraction_min=0.9, fraction_max=0.8)))
+    assert both == ["--mem-fraction-static: 0.85 in force, none works: below 0.9 is too little, above 0.8 is too much"]
 
 
 def test_the_same_log_is_not_asked_for_twice_with_two_filters() -> None:
