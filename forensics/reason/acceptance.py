@@ -20,6 +20,7 @@ CHANCE = 0.005  # a matrix is called wrong by chance once in two hundred
 MOST_ASKED = 400  # shares of more answers than that give no denominator away
 FEWEST_ASKED = 8  # answers of the wide tree: of fewer nothing is said, however many the others gave
 _OF_DRAFTS = lazily.pattern("draft|algorithm")
+MOST_ALIKE, LONGEST = 3, 40  # series that are named beside the worst, and characters of a value in their names
 ALONE = 6  # rows on each side, where a row is worth one answer
 
 
@@ -42,6 +43,8 @@ class Acceptance(NamedTuple):
     wide_label: str | None = None
     first_bad: str | None = None
     settings: str = ""
+    where: str = ""  # which of several series: what it was measured under and the others were not
+    alike: tuple[str, ...] = ()  # the others in which the same is seen
     by_width: tuple[tuple[str, float], ...] = ()  # label and acceptance length, narrow to wide
     lines: tuple[Evidence, ...] = ()
     cells: tuple[Cell, ...] = ()  # all of the series, narrow to wide
@@ -63,13 +66,27 @@ class Acceptance(NamedTuple):
         """The figures in words; None where too little was measured to say anything."""
         if self.chance is not None and self.drop is not None and self.drop >= DROP:
             of = [f"{right} of {n}" for right, n in filter(None, (self.narrow_right, self.wide_right))] or [f"{self.narrow:.0%}", f"{self.wide:.0%}"]
-            return f"{of[0]} right with {self.narrow_label}, {of[1]} with {self.wide_label}; chance alone does that once in {odds(self.chance)}"
+            figures = f"{of[0]} right with {self.narrow_label}, {of[1]} with {self.wide_label}"
+            return f"{self._named}{figures}; chance alone does that once in {odds(self.chance)}{self._others}"
         if self.shorter_than is not None and self.length_chance is not None:
-            return (
-                f"{self.narrow_len:.2f} tokens a step with {self.shorter_than}, {self.wide_len:.2f} with {self.wide_label}; "
-                f"chance alone does that once in {odds(self.length_chance)}"
-            )
+            figures = f"{self.narrow_len:.2f} tokens a step with {self.shorter_than}, {self.wide_len:.2f} with {self.wide_label}"
+            return f"{self._named}{figures}; chance alone does that once in {odds(self.length_chance)}{self._others}"
         return None
+
+    @property
+    def _named(self) -> str:
+        return f"{self.where}: " if self.where else ""
+
+    @property
+    def _others(self) -> str:
+        more = f" and {len(self.alike) - MOST_ALIKE} more" if len(self.alike) > MOST_ALIKE else ""
+        return f"; the same with {', '.join(self.alike[:MOST_ALIKE])}{more}" if self.alike else ""
+
+    @property
+    def falls(self) -> bool:
+        """Whether the answers or the lengths fall, and by more than chance."""
+        fallen = ((self.drop, self.chance), (self.length_drop, self.length_chance))
+        return any(drop is not None and drop >= DROP and chance is not None and chance < CHANCE for drop, chance in fallen)
 
     @property
     def likeliness(self) -> tuple[float, float]:
@@ -80,7 +97,23 @@ class Acceptance(NamedTuple):
 def acceptance(benches: tuple[BenchRun, ...]) -> Acceptance | None:
     """The series that falls most; None where nothing was measured by width."""
     found = [judged for bench in benches for judged in _judged(bench)]
-    return min(found, key=lambda a: a.likeliness, default=None)
+    if len(found) < 2:
+        return found[0] if found else None
+    told = _told_apart(found)
+    worst = min(range(len(found)), key=lambda n: found[n].likeliness)
+    alike = tuple(dict.fromkeys(told[n] for n, other in enumerate(found) if n != worst and other.falls and told[n] not in ("", told[worst])))
+    return found[worst]._replace(where=told[worst], alike=alike)
+
+
+def _told_apart(series: Sequence[Acceptance]) -> list[str]:
+    """``variant=stride concurrency=16`` for each: the file and the settings in which they differ."""
+    named = [{"file": one.lines[0].source.rpartition("/")[2] if one.lines else "", **dict(one.cells[-1].settings)} for one in series]
+    differing = [name for name in dict.fromkeys(chain(*named)) if len({one.get(name) for one in named}) > 1]
+    return [" ".join(f"{name}={_short(one[name])}" for name in differing if one.get(name)) for one in named]
+
+
+def _short(value: str) -> str:
+    return value if len(value) <= LONGEST else f"{value[: LONGEST - 1]}…"
 
 
 def _judged(bench: BenchRun) -> Iterator[Acceptance]:

@@ -77,6 +77,34 @@ def test_of_several_variants_in_one_file_the_worst_is_told() -> None:
     assert "variant causal" in found.settings
 
 
+def test_the_headline_names_the_variant_that_is_broken() -> None:
+    stride = acceptance((run_of("m-copy-fp32.json", "baseline", "healthy", "stride"),))
+    assert stride is not None
+    assert stride.told is not None
+    assert stride.told.startswith("variant=stride: 100% right with a single branch, 0% with budget=32 topk=2; ")
+    assert "the same with" not in stride.told
+    both = acceptance((run_of("m-copy-fp32.json", "baseline", "healthy", "causal", "stride"),))
+    assert both is not None
+    assert both.told is not None
+    assert both.told.startswith("variant=stride: ")
+    assert both.told.endswith("; the same with variant=causal")
+    lengths = acceptance((run_of("m-copy-fp32.json", "baseline", "healthy", "stride", without=("coding_pass", "greedy_match")),))
+    assert lengths is not None
+    assert (lengths.told or "").startswith("variant=stride: ")
+
+
+def test_of_several_files_the_broken_one_is_named_and_one_series_alone_needs_no_name() -> None:
+    good, bad = run_of("sglang-matrix.json", "baseline", "healthy"), run_of("sglang-matrix.json", "baseline", "mask-causal")
+    same = tuple(replace(r, settings=tuple(pair for pair in r.settings if pair[0] != "variant")) for r in bad.matrix)
+    plain = tuple(replace(r, settings=tuple(pair for pair in r.settings if pair[0] != "variant")) for r in good.matrix)
+    found = acceptance((replace(good, source="run/old.json", matrix=plain), replace(bad, source="run/new.json", matrix=same)))
+    assert found is not None
+    assert (found.told or "").startswith("file=new.json: 16 of 16 right with ")
+    alone = acceptance((bad,))
+    assert alone is not None
+    assert (alone.where, (alone.told or "")[:17]) == ("", "16 of 16 right wi")
+
+
 def test_a_wrong_stride_is_seen_without_any_answer_being_checked() -> None:
     found = acceptance((run_of("m-copy-fp32.json", "stride", without=("coding_pass", "greedy_match")),))
     assert simulated.alarmed(found)
