@@ -82,7 +82,7 @@ def command(
 
     if show_script:
         screen.only_hosts(targets)
-        click.echo(api.script_of(unit=unit, since=since, sudo=sudo, **screen.own_rules(rule_paths)), nl=False)
+        screen.show(api.script_of(unit=unit, since=since, sudo=sudo, **screen.own_rules(rule_paths)))
         return
     expect_no_missing_sample(targets)
     own = screen.own_rules(rule_paths)

@@ -9,11 +9,11 @@ import errno
 import gc
 import signal
 import sys
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from types import FrameType
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -67,6 +67,14 @@ class _ReaderLeft(Exception):
     """Nobody reads our standard output any more."""
 
 
+@contextmanager
+def _own_code() -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError as error:  # click would exit 1, and 1 means "a failure, explained"
+        raise _ReaderLeft from error
+
+
 class Lazy(click.Group):
     """A group that imports a command when it is run, and prints its help without importing any."""
 
@@ -80,11 +88,13 @@ class Lazy(click.Group):
         assert isinstance(command, click.Command)
         return command
 
+    def make_context(self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any) -> click.Context:
+        with _own_code():  # --help is answered here
+            return super().make_context(info_name, args, parent, **extra)
+
     def invoke(self, ctx: click.Context) -> object:
-        try:
+        with _own_code():
             return super().invoke(ctx)
-        except BrokenPipeError as error:  # click would exit 1, and 1 means "a failure, explained"
-            raise _ReaderLeft from error
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

@@ -62,12 +62,11 @@ def list_(rule_paths: tuple[Path, ...], cause: str | None, server: str | None, r
         if describe.kind(item) == what[:-1] and id_ not in shipped and _fits(describe.data(item), cause=cause, server=server, role=role)
     ]  # fmt: skip
     if form == "json":
-        for item in chosen:
-            click.echo(json.dumps(describe.data(item), ensure_ascii=False))
+        screen.show("".join(f"{json.dumps(describe.data(item), ensure_ascii=False)}\n" for item in chosen))
         return
     room = screen.width(None, sys.stdout) if sys.stdout.isatty() else None
-    for line in tabulate([_row(describe.data(item)) for item in chosen], tablefmt="plain", disable_numparse=True).splitlines():
-        click.echo(line[:room].rstrip())
+    lines = tabulate([_row(describe.data(item)) for item in chosen], tablefmt="plain", disable_numparse=True).splitlines()
+    screen.show("".join(f"{line[:room].rstrip()}\n" for line in lines))
 
 
 def _fits(data: dict[str, object], *, cause: str | None, server: str | None, role: str | None) -> bool:
@@ -104,12 +103,11 @@ def show(rule_paths: tuple[Path, ...], rule_id: str, form: str) -> None:
     if item is None:
         raise UsageError(f"no rule has the id {rule_id!r}", hint=nearest(rule_id, ids(rules)) or "ddforensics rules list shows all")
     if form == "json":
-        click.echo(json.dumps(describe.data(item), ensure_ascii=False, indent=1))
+        screen.show(f"{json.dumps(describe.data(item), ensure_ascii=False, indent=1)}\n")
         return
     if describe.kind(item) == "rule" and rule_id != getattr(item, "id", rule_id):
         click.echo(f"{rule_id} is a former name of {getattr(item, 'id', '')}", err=True)
-    for line in describe.lines(item):
-        click.echo(line)
+    screen.show("".join(f"{line}\n" for line in describe.lines(item)))
 
 
 # --------------------------------------------------------------------------- lint and test
@@ -159,9 +157,8 @@ def lint(ctx: click.Context, rule_paths: tuple[Path, ...], everything: bool, for
     faults = [Note(text=f.text, at=_at(f.at), hint=f.hint or "", level=Level.FAULT) for f in (*found.faults, *places.layout(files))]
     notes = [*faults, *remarks(found.own, beside=beside)]
     shown = notes if everything else [note for note in notes if note.level is not Level.REMARK]
-    for note in shown:
-        for line in (_as_json(note),) if form == "json" else str(note).split("\n"):
-            click.echo(line if form == "json" else screen.harmless(line))
+    lines = map(_as_json, shown) if form == "json" else (screen.harmless(line) for note in shown for line in str(note).split("\n"))
+    screen.show("".join(f"{line}\n" for line in lines))
     wrong = sum(note.fault for note in notes)
     left = f", {len(notes) - len(shown)} remarks (--all)" if len(shown) < len(notes) else ""
     click.echo(f"{found.files} files, {_counted(found.own)}: {wrong} faults, {sum(n.level is Level.WARNING for n in notes)} warnings{left}", err=True)
@@ -203,8 +200,7 @@ def test(ctx: click.Context, rule_paths: tuple[Path, ...], paths: tuple[Path, ..
     whole = found.own if beside is None else user.joined(beside, found.own)
     captures = list(rules_captures.captures(found.own))
     failed = [*map(str, selftest.failures(found.own, prefixes=whole.prefixes)), *rules_captures.failures(captures, whole)]
-    for failure in failed:
-        click.echo(screen.harmless(failure))
+    screen.show("".join(f"{screen.harmless(failure)}\n" for failure in failed))
     tried = sum(1 for _ in selftest.trials(found.own)) + len(captures)
     click.echo(f"{tried} samples tried, {len(failed)} went the wrong way", err=True)
     ctx.exit(1 if failed else 0)

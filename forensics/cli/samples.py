@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from forensics import lazily
+from forensics.cli import screen
 from forensics.errors import ForensicsError, TargetError, UsageError
 
 FOLDER = Path(__file__).resolve().parent.parent / "samples"
@@ -41,8 +42,7 @@ def command(name: str | None, folder: Path | None) -> None:
     else:
         about = abouts()
         longest = max(map(len, shipped), default=0)
-        for each in shipped:
-            click.echo(f"{each:<{longest}}  {about.get(each, '')}".rstrip())
+        screen.show("".join(f"{each:<{longest}}  {about.get(each, '')}".rstrip() + "\n" for each in shipped))
 
 
 def names() -> list[str]:

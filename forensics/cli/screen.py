@@ -202,14 +202,20 @@ def only_hosts(words: Sequence[str]) -> None:
             raise UsageError("no script is run for it: files are read here, a container is asked through its own client", at=target.name)
 
 
+def show(text: str) -> None:
+    """Print what was asked for to the end, or as far as somebody reads: a reader that has seen enough (``head``) is no error."""
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        let_go_of_stdout()
+
+
 def write(text: str, file: Path | None) -> None:
     """Write a report to a file, or to standard output (None or ``-``). A reader that has gone away is no error: the verdict stands."""
     if file is None or str(file) == "-":
         try:
-            sys.stdout.write(text)
-            sys.stdout.flush()
-        except BrokenPipeError:
-            let_go_of_stdout()
+            show(text)
         except OSError as error:
             let_go_of_stdout()
             raise ForensicsError(f"cannot write the report: {error.strerror}") from error

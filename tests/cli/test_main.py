@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -22,6 +23,9 @@ from tests.unit.report import example
 
 ROOT = Path(__file__).resolve().parents[2]
 DDFORENSICS = [sys.executable, "-m", "forensics"]
+
+
+SILENT = str(ROOT / "samples" / "silent-crash")
 
 
 class Fake:
@@ -246,15 +250,32 @@ def test_a_signal_while_reading_leaves_nothing_behind(tmp_path: Path, signum: si
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_reader_that_leaves_early_is_no_error() -> None:
-    child = subprocess.Popen([*DDFORENSICS, "rules", "list"], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [("rules list", 0), ("rules list --format json", 0), ("rules show sglang.kv-pool-too-small", 0), ("samples", 0), ("collect local --show-script", 0),
+     ("diagnose $S", 1), ("--help", 141), ("rules try sglang.kv-pool-too-small $S/journal.txt", 141)],
+)  # fmt: skip
+def test_a_reader_that_leaves_early_is_no_error(words: str, code: int) -> None:
+    """The verdict stands, a list was asked for and is given; what was not said to its end has the code of a broken pipe, and never one of a verdict."""
+    child = subprocess.Popen([*DDFORENSICS, *words.replace("$S", SILENT).split()], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     with child:
         assert child.stdout is not None
         assert child.stderr is not None
         child.stdout.close()
         assert child.stderr.read() == b""
         child.wait(timeout=30)
-    assert child.returncode in {0, 141}
+    assert child.returncode == code
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [("diagnose nothing.txt", 3), ("diagnose samples/healthy/bench.txt nothing.txt", 3), ("collect nothing.txt", 3), ("compare nothing.txt samples/healthy", 3), ("compare samples/healthy nothing.txt", 3),
+     ("rules try sglang.kv-pool-too-small nothing.txt", 3), ("diagnose", 2), ("compare samples/healthy", 2), ("compare - -", 2), ("diagnose ''", 2)],
+)  # fmt: skip
+def test_a_missing_file_could_not_be_looked_at_and_a_missing_word_is_wrong_usage(words: str, code: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the README's table of exit codes has it, whatever the command."""
+    monkeypatch.chdir(ROOT)
+    assert main(shlex.split(words)) == code
 
 
 def test_a_locale_without_utf_8_costs_an_arrow_and_not_the_report() -> None:
@@ -266,8 +287,6 @@ def test_a_locale_without_utf_8_costs_an_arrow_and_not_the_report() -> None:
 
 
 # --------------------------------------------------------------------------- standard streams that are closed or full
-
-SILENT = str(ROOT / "samples" / "silent-crash")
 
 
 def shell(line: str) -> subprocess.CompletedProcess[str]:
