@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from forensics import lazily
@@ -25,6 +25,7 @@ WORDY = lazily.pattern(r"[^\W\d_]{3}")
 FRAMING = lazily.pattern(
     r"\s{4,}|\s*(?:raise |File \"|Traceback \(|During handling of|(?:Current t|T)hread 0x|The above exception was|\[-{1,2}\w|usage: |[\^~=*#-]{4,})|\S+\.py:\d+: \w*Warning:|\s*[{}\[\]()]*\s*$"
 )
+WARNING = lazily.pattern(r"\S+\.py:\d+: \w*Warning:")
 # a frame of a native stack: an address says nothing to a reader, and of a hundred of them the last is no nearer to the cause
 STACK = lazily.pattern(r"\s*(?:frame #\d{1,4}: |#\d{1,4}:?\s{1,8}(?:0x[\da-fA-F]{4}|<unknown)|Exception raised from .*\(most recent call first\))")
 # a logged exception's first line: what it says is in its last, and that is cited
@@ -91,7 +92,7 @@ def cite(story: Story, verdict: Verdict, signals: Sequence[Signal], new: Sequenc
         take((line for s in mine if s.role is Role.BENIGN for line in s.lines), 2)
     take(_marks(story, (MarkKind.SERVING,)), 1)
     if verdict.cause in (Cause.UNKNOWN, Cause.SIGNAL_DEATH, Cause.EXIT_CODE_DEATH) or len(chosen) < 3:
-        take(_closing_lines(story), 4)
+        take(_closing_lines(story, hints=not chosen), 4)
     return tuple(chosen)
 
 
@@ -194,16 +195,39 @@ def last_words(story: Story) -> Evidence | None:
     return evidence(lines[-1]) if lines and life.end.kind is not EndKind.NONE else None
 
 
-def _tail_lines(story: Story) -> list[Record]:
-    """The last lines of every source that hold words, oldest first."""
+def _tail_lines(story: Story, *, hints: bool = True) -> list[Record]:
+    """The last lines of every source that hold words, oldest first. Of nothing but advice, which says what to do and not what happened, none unless ``hints``."""
     lines = [
         r
         for tail in story.facts.tails.values()
-        for r in map(_last_piece, tail.last)
+        for r in _own_words(tail.last)
         if r.origin is not Origin.CLIENT and WORDY.search(r.text) and not FRAMING.match(r.text)
     ]
     lines = [r for r in lines if not STACK.match(r.text)] or lines
-    return sorted(lines, key=lambda r: (r.at is not None, r.at or 0.0))
+    advice = _advice(story)
+    told = [r for r in lines if (r.source, r.line_no) not in advice]
+    return sorted(told or (lines if hints else []), key=lambda r: (r.at is not None, r.at or 0.0))
+
+
+def _advice(story: Story) -> set[tuple[str, int]]:
+    """The lines that hold nothing but a hint that a program prints."""
+    roles: dict[tuple[str, int], set[Role]] = {}
+    found = [(p.seen.record, p.rule) for p in story.placed]
+    # an item of a list reads as if a person had written it
+    found += [(seen.record, story.rules.rule(seen.hit.rule)) for seen in story.facts.written]
+    for record, rule in found:
+        if rule is not None:
+            roles.setdefault((record.source, record.line_no), set()).add(rule.role)
+    return {place for place, those in roles.items() if those == {Role.ADVICE_TEXT}}
+
+
+def _own_words(records: Iterable[Record]) -> Iterator[Record]:
+    """Without the piece of source code that Python shows below a warning, indented by two blanks."""
+    warned: Record | None = None
+    for record in map(_last_piece, records):
+        if warned is None or not record.text.startswith("  ") or (record.source, record.line_no) != (warned.source, warned.line_no + 1):
+            yield record
+        warned = record if WARNING.match(record.text) else None
 
 
 def _last_piece(record: Record) -> Record:
@@ -213,8 +237,8 @@ def _last_piece(record: Record) -> Record:
     return record._replace(text=next((piece for piece in reversed(record.text.split("\r")) if piece.strip()), ""))
 
 
-def _closing_lines(story: Story) -> list[Evidence]:
-    return [evidence(r) for r in reversed(_tail_lines(story)[-4:])]
+def _closing_lines(story: Story, *, hints: bool) -> list[Evidence]:
+    return [evidence(r) for r in reversed(_tail_lines(story, hints=hints)[-4:])]
 
 
 def timeline(story: Story, verdict: Verdict) -> tuple[Moment, ...]:

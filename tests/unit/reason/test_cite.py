@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from forensics.model import Cause
 from forensics.report import json, markdown, text
 from tests.cases.judge import HERE
 from tests.unit.reason.telling import diagnosed, folder
@@ -32,3 +35,35 @@ def test_attempts_that_failed_in_other_words_each_have_a_line(tmp_path: Path) ->
     bench = REFUSED.format(10, 0) + "2026-05-09 10:00:11 attempt 1: ConnectionResetError: [Errno 104] Connection reset by peer\n"
     told = diagnosed(folder(tmp_path, journal=JOURNAL, bench=bench))
     assert [(e.line, e.times) for e in told.evidence if e.source == "bench.txt"] == [(1, 1), (2, 1)]
+
+
+@pytest.mark.parametrize(
+    "hints",
+    [
+        ["Possible solutions:", "1. disable cuda graph by --disable-cuda-graph", "2. set --mem-fraction-static to a smaller value", "Open an issue on GitHub https://github.com/x/y/issues/new"],
+        ["For debugging consider passing CUDA_LAUNCH_BLOCKING=1", "Compile with `TORCH_USE_CUDA_DSA` to enable device-side assertions."],
+        ["note: run with `RUST_BACKTRACE=1` environment variable to display a backtrace"],
+        ["pip install --upgrade sgl_kernel"],
+    ],
+    ids=["a list", "torch", "Rust", "a command"],
+)  # fmt: skip
+def test_what_a_program_advises_is_not_cited_beside_the_line_that_tells_the_fault(tmp_path: Path, hints: list[str]) -> None:
+    fault = "RuntimeError: CUDA error: an illegal memory access was encountered"
+    (tmp_path / "log.txt").write_text("\n".join(["loading the model", "Process Process-1:1:", fault, *hints, ""]), encoding="utf-8")
+    told = diagnosed(tmp_path)
+    assert (told.cause, told.evidence[0].text) == (Cause.CUDA_FAULT, fault)
+    assert [e.text for e in told.evidence if e.text in hints] == []
+
+
+def test_advice_alone_is_shown_as_there_is_nothing_else(tmp_path: Path) -> None:
+    line = "Open an issue on GitHub https://github.com/x/y/issues/new"
+    (tmp_path / "log.txt").write_text(f"{line}\n", encoding="utf-8")
+    told = diagnosed(tmp_path)
+    assert (told.cause, [e.text for e in told.evidence]) == (Cause.UNKNOWN, [line])
+
+
+def test_the_source_line_below_a_warning_of_python_is_nobodys_word(tmp_path: Path) -> None:
+    warning = "/usr/lib/python3/x/protocol.py:346: SyntaxWarning: invalid escape sequence '\\e'\n  \"(e.g. 'abcd' or '\\emoji'). This feature \"\n"
+    (tmp_path / "log.txt").write_text(f"{warning}  two blanks of its own\nvllm: error: unrecognized arguments: serve /models/a\n", encoding="utf-8")
+    told = diagnosed(tmp_path)
+    assert [e.text.strip() for e in told.evidence] == ["vllm: error: unrecognized arguments: serve /models/a", "two blanks of its own"]
