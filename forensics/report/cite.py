@@ -81,9 +81,13 @@ def _beside(name: str, text: str, wash: Wash) -> str:
     return washed.removeprefix(f"{clean} ") if washed.startswith(f"{clean} ") else wash(text)
 
 
-def blanks(commands: Iterable[str]) -> str | None:
-    """What the words in capitals are that the evidence had no name for, so that nobody runs a command with one in it; None where there is none."""
-    found = list(dict.fromkeys(word for command in commands for word in _BLANK.findall(command)))
+def blanks(commands: Iterable[str], *, after: Iterable[str] = ()) -> str | None:
+    """What the words in capitals are that the evidence had no name for, so that nobody runs a command with one in it; None where there is none.
+
+    Those in the commands ``after`` which these stand have been told.
+    """
+    told = {word for command in after for word in _BLANK.findall(command)}
+    found = list(dict.fromkeys(word for command in commands for word in _BLANK.findall(command) if word not in told))
     if not found:
         return None
     names = f"{', '.join(found[:-1])} and {found[-1]} stand" if len(found) > 1 else f"{found[0]} stands"

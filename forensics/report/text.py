@@ -336,8 +336,8 @@ def _actions(d: Diagnosis, width: int, paint: Paint) -> list[str]:
     return [*lines, *_blanks(told)]
 
 
-def _blanks(commands: Iterable[str]) -> list[str]:
-    return [f"{_INDENT}{text}"] if (text := cite.blanks(commands)) else []
+def _blanks(commands: Iterable[str], *, after: Iterable[str] = ()) -> list[str]:
+    return [f"{_INDENT}{text}"] if (text := cite.blanks(commands, after=after)) else []
 
 
 def _next(d: Diagnosis, paint: Paint) -> list[str]:
@@ -349,7 +349,7 @@ def _next(d: Diagnosis, paint: Paint) -> list[str]:
         source = command.partition(" | grep ")[0]  # the same log, filtered more or less: the wider filter shows both
         asked[source] = max(asked.get(source, ""), command, key=len)
     shown = list(asked.values())[:3]
-    return [*(f"{_INDENT}{paint('$ ' + command, _CYAN)}" for command in shown), *_blanks(shown)]
+    return [*(f"{_INDENT}{paint('$ ' + command, _CYAN)}" for command in shown), *_blanks(shown, after=[command for command in taken if command])]
 
 
 def _candidates(d: Diagnosis, width: int) -> list[str]:

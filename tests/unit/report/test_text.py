@@ -245,6 +245,16 @@ def test_an_unknown_cause_says_what_would_tell_more(coverage: Mapping[str, Cover
     assert "missing" not in text.render(dataclasses.replace(BARE, cause=Cause.HOST_OOM, coverage=coverage, end=end), width=160)
 
 
+def test_what_a_word_in_capitals_stands_for_is_said_once() -> None:
+    own = Hypothesis(cause=Cause.PORT_IN_USE, status=Status.POSSIBLE, next="curl http://HOST:PORT/health; systemctl cat UNIT")
+    advice = (Advice(text="look", command="systemctl show UNIT"),)
+    report = text.render(dataclasses.replace(BARE, cause=Cause.PORT_IN_USE, advice=advice, hypotheses=(own,)))
+    assert [line.strip() for line in report.splitlines() if "for what this evidence does not name" in line] == [
+        "(UNIT stands for what this evidence does not name)",
+        "(HOST and PORT stand for what this evidence does not name)",
+    ]
+
+
 def test_a_command_that_two_actions_share_is_shown_once() -> None:
     twice = (Advice(text="wait", command="ddforensics wait x"), Advice(text="then start", command="ddforensics wait x"))
     assert text.render(dataclasses.replace(BARE, advice=twice)).count("$ ddforensics wait x") == 1
