@@ -48,7 +48,8 @@ def test_a_saved_container_is_diagnosed_as_the_live_one_was(programs: Path, tmp_
     (programs / "kubectl").unlink()
     saved_code, saved = diagnosed(capsys, str(tmp_path / "kept"))
     assert (live_code, live["cause"], live["target"]) == (1, "signal-death", word)
-    clock = ("captured_at", "took_s")
+    assert (live["bundle"], saved["bundle"]) == (None, str(tmp_path / "kept"))
+    clock = ("captured_at", "took_s", "bundle")
     assert {k: v for k, v in saved.items() if k not in clock} == {k: v for k, v in live.items() if k not in clock}
     assert saved_code == live_code
     kept = "".join(p.read_text() for p in (tmp_path / "kept").iterdir())

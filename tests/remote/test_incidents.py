@@ -15,7 +15,7 @@ from tests.remote.bed import Host
 
 CRASH = "sglang-qwen.service"
 RACE = "sglang-k26-ddtree.service"
-CLOCK_FIELDS = ("captured_at", "took_s")
+CLOCK_FIELDS = ("captured_at", "took_s", "bundle")  # or where a saved one was read from
 REFUSED = "import urllib.request; urllib.request.urlopen('http://127.0.0.1:9/v1/models', timeout=3)"
 
 

@@ -24,7 +24,7 @@ from tests.unit.collect.test_bundle import SECRET, made
 SAMPLES = Path(__file__).resolve().parents[3] / "samples"
 NAMES = sorted(p.name for p in SAMPLES.iterdir() if p.is_dir())
 PLACES = ["x.tar.zst", "x.tar.gz", "x.tgz", "x.tar.xz", "x.tar", "folder"]
-CLOCK_FIELDS = ("captured_at", "took_s", "bundle")
+CLOCK_FIELDS = ("captured_at", "took_s", "bundle")  # or where a saved one was read from
 
 
 def told(found: list[Diagnosis]) -> list[dict[str, Any]]:
