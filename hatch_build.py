@@ -72,7 +72,8 @@ class CompiledRules(BuildHookInterface):
                 errors="replace",
             )
         except (OSError, ValueError, subprocess.CalledProcessError) as error:
-            said = str(getattr(error, "stderr", None) or "").strip() or str(error)
+            said = f"{error.cmd[0]} ends with {error.returncode}" if isinstance(error, subprocess.CalledProcessError) else str(error)
+            said = str(getattr(error, "stderr", None) or "").strip() or said
             self.app.display_warning(f"no table in C, large logs take twice as long: {said.splitlines()[-1]}")
             return None
         return made

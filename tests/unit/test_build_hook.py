@@ -49,8 +49,8 @@ def _compiler(folder: Path, script: str) -> str:
     ("script", "said"),
     [
         ("echo 'one: note' >&2; echo 'two: fatal error: Python.h: No such file' >&2; exit 1", "two: fatal error: Python.h: No such file"),
-        ("exit 3", "returned non-zero exit status 3."),
-        ("printf '\\n \\n' >&2; exit 1", "returned non-zero exit status 1."),
+        ("exit 3", "compiler ends with 3"),
+        ("printf '\\n \\n' >&2; exit 1", "compiler ends with 1"),
         ("printf 'caf\\351' >&2; exit 1", "caf�"),
     ],
 )
