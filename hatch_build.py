@@ -9,6 +9,7 @@ from __future__ import annotations
 import compileall
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -56,22 +57,24 @@ class CompiledRules(BuildHookInterface):
     def _table(self, folder: Path) -> Path | None:
         """``_alike.c`` for this Python, in a folder; None where there is no compiler, or it lacks something."""
         known = sysconfig.get_config_vars()
-        linker = shlex.split(known.get("LDSHARED") or "")
-        if not linker:
-            return None
-        made = folder / f"_alike{known['EXT_SUFFIX']}"
-        flags = [word for name in ("CFLAGS", "CCSHARED") for word in shlex.split(known.get(name) or "")]
-        source = Path(self.root, RULESET, "_alike.c")
+        source, made = Path(self.root, RULESET, "_alike.c"), folder / f"_alike{known['EXT_SUFFIX']}"
         try:
+            linker = shlex.split(known.get("LDSHARED") or "cc -shared")
+            # the one that this Python was built by need not be on this machine
+            compiler = shlex.split(os.environ.get("CC") or "") or [linker[0] if shutil.which(linker[0]) else "cc"]
+            flags = [word for name in ("CFLAGS", "CCSHARED") for word in shlex.split(known.get(name) or "")]
             subprocess.run(
-                [*linker, *flags, "-O3", f"-I{sysconfig.get_path('include')}", str(source), "-o", str(made)],
+                # -g0: else it would say in which folder it was built
+                [*compiler, *linker[1:], *flags, "-O3", "-g0", f"-I{sysconfig.get_path('include')}", str(source), "-o", str(made)],
                 check=True,
                 capture_output=True,
                 text=True,
+                errors="replace",
             )
-        except (OSError, subprocess.CalledProcessError) as error:
-            why = getattr(error, "stderr", None) or str(error)
-            self.app.display_warning(f"no table in C, large logs take twice as long: {why.strip().splitlines()[-1]}")
+        except (OSError, ValueError, subprocess.CalledProcessError) as error:
+            said = f"{error.cmd[0]} ends with {error.returncode}" if isinstance(error, subprocess.CalledProcessError) else str(error)
+            said = str(getattr(error, "stderr", None) or "").strip() or said
+            self.app.display_warning(f"no table in C, large logs take twice as long: {said.splitlines()[-1]}")
             return None
         return made
 

@@ -26,6 +26,7 @@ CARRY = 20  # lines that are looked at for what the next block inherits
 _NUMBERS = ("_PID", "SYSLOG_PID", "_UID", "PRIORITY", "__REALTIME_TIMESTAMP", "__MONOTONIC_TIMESTAMP")
 _MAX_DIGITS = 20  # 64 bits
 _SEP = b"\x1f"  # ends the name of a writer; a message that holds one makes its whole block tell the writer of each line
+_LONGEST_WRITER = 256  # bytes; of a longer one, which hardly a program has, each line is read field by field
 _STDOUT, _OPEN = b"stdout" + _SEP, b"open" + _SEP
 _ZEROS = bytes.maketrans(DIGITS, b"0" * len(DIGITS))
 
@@ -148,6 +149,8 @@ class EntryBlock(Block):
         at = -1
         while (at := _next_false(told, at + 1)) >= 0:
             writer = self._writer(self._raw[at]).replace(b"\n", _SEP)
+            if len(writer) > _LONGEST_WRITER:  # would stand before each line of the message
+                writer = b""
             for i in range(at, at + 1) if isinstance(where, range) else range(bisect_left(where, at), bisect_left(where, at + 1)):
                 lines[i] = writer + texts[i] if writer else b""
         return lines

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define VERSION 1
+#define VERSION 2 /* alike.py says the same: to be raised with whatever it asks for */
 #define NONE UINT32_MAX /* of a line that is not remembered */
 #define MOST_STEPS 64   /* of a search */
 #define FIRST_SLOTS 4096
@@ -36,6 +36,7 @@ typedef struct {
     uint32_t zeroed_room;
     uint32_t *starts, *of_lines, *met;
     uint32_t starts_room, of_lines_room, met_room, lines, met_count;
+    int busy; /* with a text: whatever Python runs meanwhile must not begin with another */
 } Table;
 
 static inline uint64_t mixed(uint64_t a, uint64_t b)
@@ -63,20 +64,21 @@ static uint64_t hash_of(const Table *self, const char *at, size_t size)
     return mixed(mixed(word_of(at, size) ^ hash, self->key[1]), self->key[0]);
 }
 
-/* More room for one of the arrays, twice as much each time; 0, with an exception, where there is no memory. */
-static int grown(void **array, uint32_t *room, size_t wanted, size_t each, size_t first)
+/* More room for one of the arrays (given by where its address is kept), twice as much each time; 0, with an exception, where there is no memory. */
+static int grown(void *array, uint32_t *room, size_t wanted, size_t each, size_t first)
 {
     size_t larger = *room ? *room : first;
-    void *moved;
+    void *kept, *moved;
     if (wanted <= *room)
         return 1;
     while (larger < wanted)
         larger *= 2;
-    if (larger > UINT32_MAX || !(moved = PyMem_RawRealloc(*array, larger * each))) {
+    memcpy(&kept, array, sizeof kept); /* as bytes: a pointer to something else is not one to void */
+    if (larger > UINT32_MAX || larger > SIZE_MAX / each || !(moved = PyMem_RawRealloc(kept, larger * each))) {
         PyErr_NoMemory();
         return 0;
     }
-    *array = moved;
+    memcpy(array, &moved, sizeof moved);
     *room = (uint32_t)larger;
     return 1;
 }
@@ -122,8 +124,8 @@ static int find(Table *self, const char *line, size_t size, uint32_t *found)
     }
     if ((uint64_t)self->stored + size > self->most)
         return 0;
-    if (!grown((void **)&self->shapes, &self->room, (size_t)self->count + 1, sizeof *self->shapes, 1024) ||
-        !grown((void **)&self->store, &self->store_room, (size_t)self->stored + size, 1, 1 << 16))
+    if (!grown(&self->shapes, &self->room, (size_t)self->count + 1, sizeof *self->shapes, 1024) ||
+        !grown(&self->store, &self->store_room, (size_t)self->stored + size, 1, 1 << 16))
         return -1;
     self->shapes[self->count] = (Shape){hash, self->stored, (uint32_t)size, 0, 0};
     memcpy(self->store + self->stored, line, size);
@@ -137,7 +139,7 @@ static int find(Table *self, const char *line, size_t size, uint32_t *found)
 static int zero(Table *self, const char *text, size_t size)
 {
     char *zeroed;
-    if (!grown((void **)&self->zeroed, &self->zeroed_room, size, 1, 1 << 16))
+    if (!grown(&self->zeroed, &self->zeroed_room, size, 1, 1 << 16))
         return 0;
     zeroed = self->zeroed;
     for (size_t i = 0; i < size; i++)
@@ -154,9 +156,9 @@ static int read_lines(Table *self, size_t size)
         size_t end = feed ? (size_t)(feed - self->zeroed) + 1 : size;
         size_t wanted = (size_t)self->lines + 2;
         uint32_t shape;
-        if ((wanted > self->starts_room && !grown((void **)&self->starts, &self->starts_room, wanted, sizeof *self->starts, 1 << 13)) ||
-            (wanted > self->of_lines_room && !grown((void **)&self->of_lines, &self->of_lines_room, wanted, sizeof *self->of_lines, 1 << 13)) ||
-            (wanted > self->met_room && !grown((void **)&self->met, &self->met_room, wanted, sizeof *self->met, 1 << 13)) ||
+        if ((wanted > self->starts_room && !grown(&self->starts, &self->starts_room, wanted, sizeof *self->starts, 1 << 13)) ||
+            (wanted > self->of_lines_room && !grown(&self->of_lines, &self->of_lines_room, wanted, sizeof *self->of_lines, 1 << 13)) ||
+            (wanted > self->met_room && !grown(&self->met, &self->met_room, wanted, sizeof *self->met, 1 << 13)) ||
             find(self, line, end - at, &shape) < 0)
             return 0;
         if (shape != NONE && !self->shapes[shape].times++)
@@ -198,6 +200,12 @@ PyDoc_STRVAR(grouped_doc, "grouped(text) -> (starts, order, groups)\n\n"
 "numbers of the lines, group by group: both as unsigned 32-bit integers. A group is (shape, begin, end): which places of ``order`` are of the shape with that\n"
 "number; shapes are numbered as they come, for as long as the table is not cleared. Lines that are too long, or find no room, are of the shape -1.");
 
+static PyObject *busy_error(void)
+{
+    PyErr_SetString(PyExc_RuntimeError, "the table is in use");
+    return NULL;
+}
+
 static PyObject *Table_grouped(Table *self, PyObject *given)
 {
     char *text;
@@ -208,6 +216,9 @@ static PyObject *Table_grouped(Table *self, PyObject *given)
         return NULL;
     if ((uint64_t)size >= INT32_MAX)
         return PyErr_Format(PyExc_OverflowError, "a text of %zd bytes", size);
+    if (self->busy)
+        return busy_error();
+    self->busy = 1;
     self->lines = self->met_count = 0;
     if (zero(self, text, (size_t)size) && read_lines(self, (size_t)size)) {
         starts = PyBytes_FromStringAndSize(NULL, ((Py_ssize_t)self->lines + 1) * (Py_ssize_t)sizeof(uint32_t));
@@ -223,6 +234,7 @@ static PyObject *Table_grouped(Table *self, PyObject *given)
     }
     for (uint32_t i = 0; i < self->met_count; i++)
         self->shapes[self->met[i]].times = 0;
+    self->busy = 0;
     Py_XDECREF(starts);
     Py_XDECREF(order);
     Py_XDECREF(groups);
@@ -231,6 +243,8 @@ static PyObject *Table_grouped(Table *self, PyObject *given)
 
 static PyObject *Table_clear(Table *self, PyObject *Py_UNUSED(ignored))
 {
+    if (self->busy)
+        return busy_error();
     memset(self->slots, 0, ((size_t)self->mask + 1) * sizeof *self->slots);
     self->count = self->stored = 0;
     Py_RETURN_NONE;
@@ -283,20 +297,29 @@ static void Table_dealloc(Table *self)
 PyDoc_STRVAR(cut_doc, "cut(text, starts, numbers, first, last) -> [bytes]\n\n"
 "What stands from place ``first`` up to ``last`` of some lines of a text: of those with these ``numbers``. ``starts`` as ``Table.grouped`` gives it.");
 
+/* Whoever gives the numbers may have them at any address. */
+static inline uint32_t number_at(const Py_buffer *numbers, size_t place)
+{
+    uint32_t number;
+    memcpy(&number, (const char *)numbers->buf + place * sizeof number, sizeof number);
+    return number;
+}
+
 /* Of one line; NULL with an exception. */
 static PyObject *cut_one(const Py_buffer *text, const Py_buffer *starts, uint32_t number, Py_ssize_t first, Py_ssize_t last)
 {
-    const uint32_t *start = starts->buf;
-    Py_ssize_t from, to;
-    if (((size_t)number + 1) * sizeof *start >= (size_t)starts->len)
+    size_t known = (size_t)starts->len / sizeof number;
+    uint64_t from, to, end;
+    if (!known || number >= known - 1)
         return PyErr_Format(PyExc_IndexError, "line %u", (unsigned int)number);
-    from = (Py_ssize_t)start[number] + first;
-    to = (Py_ssize_t)start[number] + last;
-    if (to > (Py_ssize_t)start[number + 1])
-        to = (Py_ssize_t)start[number + 1];
-    if (to > text->len)
+    from = (uint64_t)number_at(starts, number) + (uint64_t)first;
+    to = (uint64_t)number_at(starts, number) + (uint64_t)last;
+    end = number_at(starts, (size_t)number + 1);
+    if (to > end)
+        to = end;
+    if (to > (uint64_t)text->len)
         return PyErr_Format(PyExc_IndexError, "line %u ends beyond the text", (unsigned int)number);
-    return PyBytes_FromStringAndSize((const char *)text->buf + (from < to ? from : 0), from < to ? to - from : 0);
+    return from < to ? PyBytes_FromStringAndSize((const char *)text->buf + from, (Py_ssize_t)(to - from)) : PyBytes_FromStringAndSize(NULL, 0);
 }
 
 static PyObject *alike_cut(PyObject *Py_UNUSED(module), PyObject *args)
@@ -312,7 +335,7 @@ static PyObject *alike_cut(PyObject *Py_UNUSED(module), PyObject *args)
     else
         found = PyList_New(count);
     for (Py_ssize_t i = 0; found && i < count; i++) {
-        PyObject *one = cut_one(&text, &starts, ((const uint32_t *)numbers.buf)[i], first, last);
+        PyObject *one = cut_one(&text, &starts, number_at(&numbers, (size_t)i), first, last);
         if (one)
             PyList_SET_ITEM(found, i, one);
         else

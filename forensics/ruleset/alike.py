@@ -13,7 +13,7 @@ from typing import NamedTuple
 from forensics.ruleset.learnt import LONGEST, ZEROS
 from forensics.ruleset.shapes import COLD, Shape
 
-_VERSION = 1  # of what is asked of the table: one that an older source was compiled to is not used
+_VERSION = 2  # of what is asked of the table: one that an older source was compiled to is not used
 _MAX_BYTES = 8 << 20  # of the lines that the table remembers
 _NONE = -1
 
@@ -63,11 +63,13 @@ class Alike:
         if self._full:
             self.clear()
         self._settle()
+        self._full = True  # until all is known that the table has numbered: if this breaks off, the next text finds it empty
         starts_, order_, groups = self._table.grouped(text)
         starts, order = memoryview(starts_).cast("I"), memoryview(order_).cast("I")
         shapes = self._shapes
         found: list[tuple[Shape, Sequence[int]]] = []
         fresh: Fresh = {}
+        full = False
 
         def shape_of(line: int) -> Shape:
             zeroed = text[starts[line] : starts[line + 1]].translate(ZEROS)
@@ -78,7 +80,7 @@ class Alike:
             if number == _NONE:
                 apart: dict[int, tuple[Shape, list[int]]] = {}
                 for line in order[begin:end]:
-                    self._full = self._full or starts[line + 1] - starts[line] <= LONGEST
+                    full = full or starts[line + 1] - starts[line] <= LONGEST
                     shape = shape_of(line)
                     apart.setdefault(id(shape), (shape, []))[1].append(line)
                 found += apart.values()
@@ -87,6 +89,7 @@ class Alike:
                 shapes.append(shape_of(order[begin]))
             if (shape := shapes[number]) is not COLD:
                 found.append((shape, order[begin:end]))
+        self._full = full
         return Groups(starts, found, fresh)
 
     def _settle(self) -> None:

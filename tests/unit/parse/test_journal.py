@@ -10,7 +10,7 @@ import pytest
 
 from forensics.model import Frame, Origin, PartKind
 from forensics.parse.frame import record
-from forensics.parse.journal import odd_numbers
+from forensics.parse.journal import EntryBlock, odd_numbers
 from tests.unit.parse.framing import DATA, blocks_of, frames_of, section_of, written
 
 
@@ -265,6 +265,18 @@ def test_blocks_of_a_large_export_agree_with_the_file(tmp_path: Path) -> None:
         at = frame.start
         assert frame.line_no == line + 1
         assert raw.startswith(b"__CURSOR=", frame.start)
+
+
+def test_a_name_without_end_does_not_stand_before_each_line_of_a_message(tmp_path: Path) -> None:
+    """Anybody may write such an entry; 180 kB of them were 678 MB for the scan."""
+    lines = ["a"] * 3000 + ["CUDA error: out of memory"]
+    text = as_json("\n".join(lines), _TRANSPORT="journal", SYSLOG_IDENTIFIER="x" * 30_000)
+    (block,) = blocks_of(written(tmp_path, text))
+    assert isinstance(block, EntryBlock)
+    assert len(block.lined) < 2 * len(text)
+    assert block.lined.count(b"\n") == len(block.keys) == len(lines)
+    assert block.frame(3000).text == lines[-1]
+    assert (block.raw(3000), block.frame(3000).origin) == (b"", Origin.SERVER)
 
 
 def test_the_raw_line_ends_with_the_message_and_begins_with_who_wrote_it() -> None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import random
+import re
 import shutil
 import subprocess
 import sys
+import zlib
+from array import array
 from io import BytesIO
 from pathlib import Path
 
@@ -130,6 +134,69 @@ def test_no_line_is_cut_that_is_not_there() -> None:
         alike.cut(b"one\ntwo\n", groups.starts, [1], slice(-1, 3))
 
 
+def test_what_is_given_may_stand_at_any_address() -> None:
+    from forensics.ruleset import _alike
+
+    starts, numbers = array("I", [0, 4, 8]).tobytes(), array("I", [1, 0]).tobytes()
+    text = b"one\ntwo\n"
+    for skip in range(1, 4):
+        before = bytes(skip)
+        assert _alike.cut(text, memoryview(before + starts)[skip:], memoryview(before + numbers)[skip:], 1, 3) == [
+            b"wo",
+            b"ne",
+        ]
+    for short in (b"", bytes(3), bytes(4)):
+        with pytest.raises(IndexError):
+            _alike.cut(text, memoryview(short), memoryview(numbers), 0, 1)
+
+
+def test_a_text_that_comes_in_the_midst_of_another_is_refused() -> None:
+    """Up to Python 3.11 whatever is no longer needed may be finalised while the groups are made, and that may be any code: it wrote beyond the end of their order."""
+    from forensics.ruleset import _alike
+
+    text = b"".join(b"%c%c%c\n" % (97 + n % 26, 97 + n // 26 % 26, 97 + n // 676) for n in range(5000))
+    table = _alike.Table(bytes(range(16)), LONGEST, 1 << 20)
+    came: list[str] = []
+
+    class Last:
+        def __init__(self) -> None:
+            self.me = self
+
+        def __del__(self) -> None:
+            for use in (lambda: table.grouped(text * 40), table.clear):
+                try:
+                    use()
+                except RuntimeError as error:
+                    came.append(str(error))
+
+    wanted_ = table.grouped(text)
+    before = gc.get_threshold()
+    gc.set_threshold(300, 1, 1)
+    try:
+        for _ in range(5):
+            Last()
+            assert table.grouped(text)[:2] == wanted_[:2]
+    finally:
+        gc.set_threshold(*before)
+    assert set(came) <= {"the table is in use"}
+    assert came or sys.version_info >= (3, 12)
+
+
+def test_where_a_text_breaks_off_the_next_begins_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = Alike()
+    shapes: dict[bytes, Shape] = {}
+    grouped(known, b"one 1\n", shapes)
+
+    class Gone:
+        def get(self, _: bytes) -> Shape:
+            raise MemoryError
+
+    with pytest.raises(MemoryError):
+        known.grouped(b"two 2\nthree 3\n", Gone())  # type: ignore[arg-type]
+    text = b"one 2\nthree 3\ntwo 2\nfour 4\n"
+    assert grouped(known, text, shapes) == wanted(text)
+
+
 @pytest.mark.parametrize(("given_", "why"), [("text", TypeError), (bytearray(b"text"), TypeError)])
 def test_only_bytes_are_taken(given_: object, why: type[Exception]) -> None:
     with pytest.raises(why):
@@ -141,6 +208,15 @@ def test_the_key_has_its_length() -> None:
 
     with pytest.raises(ValueError, match="16 bytes"):
         _alike.Table(b"short", 10, 10)
+
+
+def test_whoever_changes_the_source_raises_its_version() -> None:
+    """Else one that was compiled before is used as if it could do the same, and fails in the midst of a scan. So here stand the version, and the sum of the source."""
+    source = (ROOT / "forensics/ruleset/_alike.c").read_bytes()
+    version = re.search(rb"^#define VERSION (\d+)", source, re.MULTILINE)
+    assert version is not None
+    assert (int(version[1]), zlib.crc32(source)) == (2, 0xD63872A2)
+    assert alike._VERSION == 2
 
 
 def test_one_that_an_older_source_was_compiled_to_is_not_used() -> None:
