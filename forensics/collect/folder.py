@@ -13,9 +13,11 @@ from forensics.collect.archive import LeftOut
 from forensics.collect.catalogue import Worth
 from forensics.collect.session import Limits
 from forensics.errors import TargetError
-from forensics.model import Problem
+from forensics.model import PartKind, Problem
 
 _TREES_SHOWN = 4
+_STATES = frozenset({PartKind.IS_ACTIVE, PartKind.STATUS, PartKind.SHOW})
+_JOURNALS = frozenset({PartKind.JOURNAL_TEXT, PartKind.JOURNAL_JSON, PartKind.JOURNAL_EXPORT})
 
 
 class Found(NamedTuple):
@@ -27,7 +29,7 @@ class Found(NamedTuple):
 
 
 def files(folder: Path, limits: Limits) -> tuple[list[Found], list[Problem]]:
-    """The ordinary files below a folder, in the order of their paths, and what was left out."""
+    """The ordinary files below a folder, in the order of their paths, and what was left out. Raises TargetError for a folder of several captures."""
     found: list[Found] = []
     left, links = LeftOut(), []
     problems: list[Problem] = []
@@ -50,8 +52,22 @@ def files(folder: Path, limits: Limits) -> tuple[list[Found], list[Problem]]:
     if not any(catalogue.SUPPORT in f.name.split("/") for f in found):  # which links to its own files by shorter names
         for name in links:
             left.out(name, "a link: not followed")
+    if len(several := apart(found)) > 1:
+        named = ", ".join(several[:_TREES_SHOWN]) + (", …" if len(several) > _TREES_SHOWN else "")
+        hint = f"one story cannot be told of them: ddforensics diagnose {os.path.join(folder, '')}*"
+        raise TargetError(f"it holds {len(several)} captures, each with its own state and journal ({named})", at=str(folder), hint=hint)
     chosen, said = choose(found, limits)
     return chosen, [*left.problems(str(folder)), *problems, *said]
+
+
+def apart(found: Sequence[Found]) -> list[str]:
+    """The folders right below that hold both a unit's state and its journal, where the folder itself holds neither: each is a capture of its own."""
+    kinds: dict[str, set[PartKind | None]] = {}
+    if all("/" in f.name for f in found if f.name.count("/") < 2 and catalogue.kind_of(f.name) in _STATES | _JOURNALS):
+        for f in found:
+            if f.name.count("/") == 1:
+                kinds.setdefault(f.name.partition("/")[0], set()).add(catalogue.kind_of(f.name))
+    return [name for name, held in kinds.items() if held & _STATES and held & _JOURNALS]
 
 
 def choose(found: Sequence[Found], limits: Limits, *, left: Counter[str] | None = None) -> tuple[list[Found], list[Problem]]:

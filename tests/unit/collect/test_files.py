@@ -115,6 +115,29 @@ def test_folders_are_descended_only_so_far(tmp_path: Path) -> None:
     assert names(capture(tmp_path, limits=collect.Limits(depth=2))) == ["a/top.txt"]
 
 
+def several(root: Path, *names: str) -> Path:
+    for name in names:
+        (root / name).mkdir()
+        (root / name / "status.txt").write_text("x")
+        (root / name / "journal.txt").write_text("x")
+    return root
+
+
+def test_a_folder_of_several_captures_is_not_read_as_one(tmp_path: Path) -> None:
+    with pytest.raises(TargetError, match=r"2 captures, each with its own state and journal \(a, b\)") as raised:
+        capture(several(tmp_path, "a", "b"))
+    assert raised.value.hint is not None
+    assert raised.value.hint.endswith(f"ddforensics diagnose {tmp_path}/*")
+
+
+@pytest.mark.parametrize("more", [None, "status.txt", "journal.txt"])
+def test_one_capture_may_have_folders_of_others_below(tmp_path: Path, more: str | None) -> None:
+    several(tmp_path, "a", *(["b"] if more else []))
+    if more:
+        (tmp_path / more).write_text("x")
+    assert len(capture(tmp_path).sections) == (5 if more else 2)
+
+
 def test_a_folder_without_anything_to_read_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(TargetError, match="nothing to read"):
         capture(tmp_path)
