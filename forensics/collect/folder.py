@@ -54,7 +54,7 @@ def files(folder: Path, limits: Limits) -> tuple[list[Found], list[Problem]]:
             left.out(name, "a link: not followed")
     if len(several := apart(found)) > 1:
         named = ", ".join(several[:_TREES_SHOWN]) + (", …" if len(several) > _TREES_SHOWN else "")
-        hint = f"one story cannot be told of them: ddforensics diagnose {os.path.join(folder, '')}*"
+        hint = f"one story cannot be told of them: ddforensics diagnose {folder / '*'}"
         raise TargetError(f"it holds {len(several)} captures, each with its own state and journal ({named})", at=str(folder), hint=hint)
     chosen, said = choose(found, limits)
     return chosen, [*left.problems(str(folder)), *problems, *said]
