@@ -42,6 +42,8 @@ def advise(story: Story, known: KnownFacts, verdict: Verdict, direction: Directi
         found.append(sender)
     for rule in verdict.rule.advise if verdict.rule and sender is None and not named else ():
         asked = known.memory.flag if rule.flag == THE_SHARE else rule.flag
+        if rule.flag in (THE_SHARE, known.memory.flag) and rule.flag and rule.direction != str(Direction.RAISE) and remedy.taken_meanwhile(known.memory):
+            continue  # the share had left room enough
         own = spell(asked, verdict.rule, story)
         if asked in said or (own is not None and own.flag in said):
             continue  # said above, with the number
