@@ -121,8 +121,9 @@ def story_of(
     if facts.since_boot:
         facts, lives, at = facts_without_times(facts), tuple(map(life_without_times, lives)), None
         folded.placed = list(map(placed_without_time, folded.placed))
-    told = frozenset(p.life for p in folded.placed if p.rule is not None and p.rule.role is Role.ROOT)
-    issue = life_at_issue(lives, facts, at=at, known_server=profile is not None, told=told, unheard=unheard)
+    roots = [p for p in folded.placed if p.rule is not None and p.rule.role is Role.ROOT]
+    told, by_itself = (frozenset(p.life for p in of) for of in (roots, [p for p in roots if p.seen.record.origin is Origin.SERVER]))
+    issue = life_at_issue(lives, facts, at=at, known_server=profile is not None, told=told, by_itself=by_itself, unheard=unheard)
     found = signals(Around(facts=facts, rules=rules, lives=lives, placed=folded.placed))
     return Story(
         facts=facts,
@@ -400,11 +401,19 @@ def error_times(facts: Facts) -> list[float]:
 
 
 def life_at_issue(
-    lives: tuple[Life, ...], facts: Facts, *, at: float | None, known_server: bool, told: Container[int] = (), unheard: bool = False
+    lives: tuple[Life, ...],
+    facts: Facts,
+    *,
+    at: float | None,
+    known_server: bool,
+    told: Container[int] = (),
+    by_itself: Container[int] = (),
+    unheard: bool = False,
 ) -> Life:
     """The life that the client met; else the last one that failed, unless a later one became ready and stayed; else the last.
 
     ``told``: the lives with a word about a cause. Another whose end is not in the evidence gives way to the failed one before it, whose end is.
+    ``by_itself``: those of them in which the service itself has said it, and not the kernel or another.
     ``unheard``: of the last life no line is there; it gives way to one before it that ended in the same way, and was heard.
     Of a service that this program does not know, running on for a while is all that can be seen of readiness.
     """
@@ -426,7 +435,7 @@ def life_at_issue(
     last = lives[-1]
     if last.alive and not known_server and at is not None and last.started_at is not None and at - last.started_at >= STAYED_S:
         return last
-    if last.end.kind is EndKind.NONE and last.alive is None and not last.ready and last.index in told:
+    if last.end.kind is EndKind.NONE and last.alive is None and not last.ready and last.index in by_itself:
         return last  # its log breaks off behind the word about what ended it
     if unheard and failed(last):
         return next((x for x in reversed(lives[:-1]) if failed(x) and not _unseen_end(x) and _ended_alike(x, last)), last)
