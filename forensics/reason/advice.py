@@ -11,7 +11,7 @@ from forensics import clock, lazily
 from forensics.model import Advice, Cause, Change, Direction, EndBy, Signal
 from forensics.reason import beside, mistyped, remedy, rollback
 from forensics.reason.cite import last_words
-from forensics.reason.earlier import met_stopped
+from forensics.reason.earlier import before_stop, met_stopped
 from forensics.reason.known import KnownFacts
 from forensics.reason.manager import SYSTEMD, fitting, kind_of, name_of, operand
 from forensics.reason.place import Story, failed
@@ -40,7 +40,11 @@ def advise(story: Story, known: KnownFacts, verdict: Verdict, direction: Directi
     said = {advice.flag for advice in found if advice.flag}
     if sender is not None and not (named and "coredumpctl" in (sender.command or "")):
         found.append(sender)
-    for rule in verdict.rule.advise if verdict.rule and sender is None and not named else ():
+    gone = verdict.cause is Cause.STARTUP_RACE and story.issue is story.lives[-1] and before_stop(story) is not None
+    if gone:  # it was ready, and is not there any more
+        command = fitting(f"systemctl start {shlex.quote(story.unit)}", story.state) if story.unit else None
+        found.append(Advice(text="it was stopped since: start it again, wait until it is ready, then start the client", command=command))
+    for rule in verdict.rule.advise if verdict.rule and sender is None and not named and not gone else ():
         asked = known.memory.flag if rule.flag == THE_SHARE else rule.flag
         if rule.flag in (THE_SHARE, known.memory.flag) and rule.flag and rule.direction != str(Direction.RAISE) and remedy.taken_meanwhile(known.memory):
             continue  # the share had left room enough
@@ -64,7 +68,7 @@ def advise(story: Story, known: KnownFacts, verdict: Verdict, direction: Directi
     back = rollback.advice(story, verdict, changed)
     if back is not None:
         found.append(back)
-    if verdict.cause is Cause.STARTUP_RACE and not any(a.command for a in found):
+    if verdict.cause is Cause.STARTUP_RACE and not gone and not any(a.command for a in found):
         command = fitting(concrete("ddforensics wait HOST --unit UNIT", known), story.state)
         found.append(Advice(text="start the client only when the server says it is ready", command=command))
     if verdict.cause is Cause.UNKNOWN and failed(story.issue) and (end := last_words(story)) is not None:
