@@ -174,7 +174,7 @@ def facts(capture: Capture, scan: Scanned, *, tails: Ends | None = None, about: 
     return Facts(
         seen=tuple(seen),
         written=tuple(by_hand),
-        material={} if got.states or got.runs else material.saw(capture, ends),
+        material={} if got.states or got.runs else {**material.saw(capture, ends), **material.measured(got.benches)},
         counts=dict(scan.counts),
         units=units,
         runs=tuple(got.runs),
@@ -343,7 +343,9 @@ def _client(
             got.benches.extend([tested] if tested else [])
             return
         text = written.without(pages.of(section.name), part.first_line, text)
-        runs, problems = bench.read(text, source=section.name, first_line=part.first_line, command=part.command, latest=latest, zoned=zoned, fields=fields)
+        runs, problems = bench.read(
+            text, source=section.name, first_line=part.first_line, command=part.command, latest=latest, zoned=zoned, fields=fields
+        )
         if text.lstrip()[:1] in ("{", "["):  # a result that was given as a client's output
             of_json, said = bench.read_json(text, source=section.name, first_line=part.first_line, fields=fields)
             runs, problems = (of_json, said) if any(run.matrix or run.metrics for run in of_json) else (runs, problems)

@@ -48,7 +48,9 @@ def of_another(lives: Sequence[Draft], state: UnitState, facts: Facts) -> bool:
     if began is not None:
         return began > heard_at + NEAR_S and not _heard_between(facts, heard_at + NEAR_S, began + NEAR_S)
     again = sum(x.over for x in lives[:-1]) >= LOOPED
-    return again and state.since is not None and state.since > heard_at + APART_S and not _heard_between(facts, heard_at + NEAR_S, state.since - NEAR_S)
+    return (
+        again and state.since is not None and state.since > heard_at + APART_S and not _heard_between(facts, heard_at + NEAR_S, state.since - NEAR_S)
+    )
 
 
 def _heard_between(facts: Facts, since: float, until: float) -> bool:

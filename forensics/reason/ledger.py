@@ -199,10 +199,17 @@ def _not_its_own(story: Story, failed: Signal, found: Ledger) -> float | None:
 
 def _beside(story: Story, failed: Signal) -> Iterable[Signal]:
     """What else is said on the line of the allocation that failed."""
+    if failed.record is None:
+        return
+    place = (failed.record.source, failed.record.line_no)
     for signal in story.signals:
-        if signal.role is Role.CONTEXT and signal.life == failed.life and signal.record is not None and failed.record is not None:
-            if (signal.record.source, signal.record.line_no) == (failed.record.source, failed.record.line_no):
-                yield signal
+        if (
+            signal.role is Role.CONTEXT
+            and signal.life == failed.life
+            and signal.record is not None
+            and (signal.record.source, signal.record.line_no) == place
+        ):
+            yield signal
 
 
 def _others(story: Story, failed: Signal) -> tuple[Holder, ...]:

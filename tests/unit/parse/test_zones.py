@@ -222,7 +222,9 @@ def test_a_client_in_a_zone_with_a_name_is_read_by_its_one_offset(stamp: str, re
     assert said.endswith(f"bench.txt:1 is read as {read_as}")
 
 
-@pytest.mark.parametrize("stamp", ["Sun May 10 02:30:{second} IST 2026:", "2026-05-09 15:00:{second} CST ERROR", "2026-05-09 13:00:{second} PST ERROR"])
+@pytest.mark.parametrize(
+    "stamp", ["Sun May 10 02:30:{second} IST 2026:", "2026-05-09 15:00:{second} CST ERROR", "2026-05-09 13:00:{second} PST ERROR"]
+)
 def test_a_client_in_one_of_several_zones_of_a_name_has_no_times(stamp: str, tmp_path: Path) -> None:
     found = diagnosed(folder(tmp_path, journal=RACE, status=SERVES, bench=refused(stamp)))
     assert str(found.cause) == "unknown"
@@ -233,8 +235,15 @@ def test_a_client_in_one_of_several_zones_of_a_name_has_no_times(stamp: str, tmp
 
 
 def test_a_client_in_the_zone_that_the_host_names_is_read_as_the_host_is(tmp_path: Path) -> None:
-    journal = RACE.replace("2026-05-09T21:00:", "May 09 21:00:").replace("+0000 gpu01", " gpu01").replace("[2026-05-09 21:00:09] ", "").replace("[2026-05-09 21:00:51] ", "")
-    found = diagnosed(folder(tmp_path, journal=journal, status=SERVES.replace(" UTC;", " CEST;"), bench=refused("Sat May  9 21:00:{second} CEST 2026:")))
+    journal = (
+        RACE.replace("2026-05-09T21:00:", "May 09 21:00:")
+        .replace("+0000 gpu01", " gpu01")
+        .replace("[2026-05-09 21:00:09] ", "")
+        .replace("[2026-05-09 21:00:51] ", "")
+    )
+    found = diagnosed(
+        folder(tmp_path, journal=journal, status=SERVES.replace(" UTC;", " CEST;"), bench=refused("Sat May  9 21:00:{second} CEST 2026:"))
+    )
     assert str(found.cause) == "startup-race"
     assert found.client is not None
     assert found.client.early_s == pytest.approx(31.0)

@@ -118,7 +118,16 @@ def test_what_a_column_says_of_the_conditions_keeps_trees_apart(condition: str) 
     """An int4 server with a wide tree is no measure of the fp16 one with a narrow one."""
 
     def rows(apart: bool) -> str:
-        trees = [{"topk": k, "num_draft_tokens": b, condition: "a" if k == 1 or not apart else "b", "accuracy": 0.82 if k == 1 else 0.6, "num_prompts": 200} for k, b in TREES]
+        trees = [
+            {
+                "topk": k,
+                "num_draft_tokens": b,
+                condition: "a" if k == 1 or not apart else "b",
+                "accuracy": 0.82 if k == 1 else 0.6,
+                "num_prompts": 200,
+            }
+            for k, b in TREES
+        ]
         return json.dumps(trees)
 
     for apart in (True, False):

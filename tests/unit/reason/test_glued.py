@@ -100,7 +100,9 @@ def test_one_that_ended_otherwise_is_not_explained_by_those_before(tmp_path: Pat
 
 
 def test_a_state_of_hours_later_that_runs_is_of_a_life_of_its_own(tmp_path: Path) -> None:
-    status = LATER.format(active="active (running)", ago="5h", duration="", end="python").replace("    Process: 88123 ExecStart=/opt/bin/python -m sglang.launch_server --port 30000 (python)\n", "")
+    status = LATER.format(active="active (running)", ago="5h", duration="", end="python").replace(
+        "    Process: 88123 ExecStart=/opt/bin/python -m sglang.launch_server --port 30000 (python)\n", ""
+    )
     told = diagnosed(folder(tmp_path, journal=looped(), status=status))
     assert told.cause is Cause.GPU_OOM_INIT
     assert any("runs since 16:12:44 UTC" in w.text for w in told.warnings)

@@ -91,7 +91,9 @@ LOADED = "main: server is listening on http://127.0.0.1:8080 - starting the main
 
 
 def test_a_log_that_ends_in_an_abort_is_of_no_healthy_server(tmp_path: Path) -> None:
-    told = _log(tmp_path, f"{LOADED}terminate called after throwing an instance of 'std::out_of_range'\n  what():  unordered_map::at\nAborted (core dumped)\n")
+    told = _log(
+        tmp_path, f"{LOADED}terminate called after throwing an instance of 'std::out_of_range'\n  what():  unordered_map::at\nAborted (core dumped)\n"
+    )
     assert (told.cause, told.health) == (Cause.SIGNAL_DEATH, "failed")
 
 
