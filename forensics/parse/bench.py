@@ -66,18 +66,21 @@ def read(
     command: str | None = None,
     latest: float | None = None,
     zone_s: float | None = None,
+    zoned: client.Zoned | None = None,
     fields: matrix.Fields | None = None,
 ) -> Parsed:
     """Runs in the printed output of a client: one a command and one a result block, with the failed attempts around it.
 
     ``asked`` comes from the block and the benchmark's own arguments where they are printed. ``latest`` is a time that nothing here is after.
-    ``fields`` as in ``read_json``.
+    ``zoned`` as in ``client.attempts``, ``fields`` as in ``read_json``.
     """
     runs: list[BenchRun] = []
     problems: list[Problem] = []
     lines = text.split("\n")
     for start, end, told in _stretches(lines, command):
-        run, said = client.read("\n".join(lines[start:end]), source=source, first_line=first_line + start, command=told, latest=latest, zone_s=zone_s)
+        run, said = client.read(
+            "\n".join(lines[start:end]), source=source, first_line=first_line + start, command=told, latest=latest, zone_s=zone_s, zoned=zoned
+        )
         problems.extend(said)
         runs.extend(_with_figures(run, lines[start:end], source, first_line + start, told, fields))
     return tuple(runs), tuple(problems)

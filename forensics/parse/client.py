@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from forensics import lazily
-from forensics.clock import DAY_S, lacks_year, parse_stamp, year_for
+from forensics.clock import DAY_S, lacks_year, named_offsets, parse_stamp, year_for
 from forensics.model import ANY_CLIENT, BenchRow, BenchRun, Problem
 from forensics.parse.peer import ACCESS, COMMAND, asked_of, command_tool, config_line, peer_of
 from forensics.parse.wording import MAX_LINE, WORDS, classify, weight, words_in
@@ -26,6 +26,10 @@ _STAMP = lazily.pattern(
     r"(?<![\d.:-])(?P<iso>\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?)(?![\d:])"
     r"|(?<![\d.:-])(?P<short>(?:\d\d-\d\d|[A-Z][a-z]{2} [ \d]\d) \d\d:\d\d:\d\d(?:[.,]\d{1,9})?)(?![\d:])"
 )
+# behind a stamp: the name of its zone, and the year that date and ctime write last
+_NAMED = lazily.pattern(r" (?P<zone>[A-Z]{3,5})\b")
+_YEAR = lazily.pattern(r"(?: [A-Z]{2,5})? (?P<year>\d{4})\b")
+Zoned = Callable[[str], "float | None"]  # the name of a zone → seconds east of UTC, None where nobody knows
 _TIME = lazily.pattern(r"^\W{0,2}([01]\d|2[0-3]):([0-5]\d):([0-5]\d)\b(?!:)")
 _LOOP = lazily.pattern(r"^\s*(?:\[\s*)?(?:t ?[=+] {0,6}|\+)?(?P<offset>\d{1,7}(?:\.\d+)?) ?s(?:ec(?:onds)?)?\]?:?\s+(?P<rest>\S.*)$")
 _TASK = lazily.pattern(
@@ -75,12 +79,15 @@ class _Attempt:
         return None
 
 
-def attempts(lines: Sequence[str], *, first_line: int = 1, latest: float | None = None, zone_s: float | None = None) -> Iterator[BenchRow]:
+def attempts(
+    lines: Sequence[str], *, first_line: int = 1, latest: float | None = None, zone_s: float | None = None, zoned: Zoned | None = None
+) -> Iterator[BenchRow]:
     """Yield one row an attempt, failed (its kind) or good (``ok``), in order. The row's text is the line that tells most, as written.
 
     ``latest`` is a time that nothing here is after: it completes stamps without a year and times of day alone.
+    ``zoned`` says what the name of a zone means; a stamp in a zone that it does not know has no time.
     """
-    reader = _Reader(latest, zone_s, words_in("\n".join(lines)))
+    reader = _Reader(latest, zone_s, words_in("\n".join(lines)), zoned)
     for number, raw in enumerate(lines, first_line):
         yield from reader.line(number, raw)
     yield from reader.close()
@@ -89,10 +96,11 @@ def attempts(lines: Sequence[str], *, first_line: int = 1, latest: float | None 
 class _Reader:
     """The fold over lines behind ``attempts``."""
 
-    def __init__(self, latest: float | None, zone_s: float | None, words: tuple[str, ...]) -> None:
+    def __init__(self, latest: float | None, zone_s: float | None, words: tuple[str, ...], zoned: Zoned | None = None) -> None:
         self.latest = latest
         self.words = words
         self.zone_s = zone_s
+        self.zoned = zoned or (lambda name: None)
         self.open: _Attempt | None = None
         self.stamp: tuple[int, float | None] = (0, None)
 
@@ -212,9 +220,18 @@ class _Reader:
         found = _STAMP.search(text[:400]) if text.count(":", 0, 400) >= 2 else None
         if found is None:
             return self._today(text)
-        stamp = found["iso"] or found["short"]
-        year = year_for(stamp, latest=self.latest, zone_s=self.zone_s) if self.latest is not None and lacks_year(stamp) else None
-        at = parse_stamp(stamp, year=year, zone_s=self.zone_s)
+        stamp, zone_s = found["iso"] or found["short"], self.zone_s
+        if name := zone_behind(text, found.end()):
+            zone_s = self.zoned(name)
+            if zone_s is None:
+                self.stamp = (number, None)
+                return None
+        year = None
+        if found["short"] and (said := _YEAR.match(text, found.end())):
+            year = int(said["year"])
+        elif self.latest is not None and lacks_year(stamp):
+            year = year_for(stamp, latest=self.latest, zone_s=zone_s)
+        at = parse_stamp(stamp, year=year, zone_s=zone_s)
         self.stamp = (number, at)
         return at
 
@@ -229,6 +246,18 @@ class _Reader:
     def _near(self, number: int) -> float | None:
         """The time of the line right above."""
         return self.stamp[1] if number - self.stamp[0] <= 1 else None
+
+
+def zone_behind(text: str, end: int) -> str:
+    """The name of a zone that stands behind a stamp, of those that are known and are no UTC; else ""."""
+    found = _NAMED.match(text, end)
+    return found["zone"] if found is not None and named_offsets(found["zone"]) else ""
+
+
+def zone_in(text: str) -> str:
+    """The name of the zone in the stamp of a line, as ``zone_behind``."""
+    found = _STAMP.search(text[:400])
+    return zone_behind(text, found.end()) if found is not None else ""
 
 
 def _told_by(rest: str) -> str | None:
@@ -288,14 +317,21 @@ def tool_of(lines: Sequence[str], rows: Sequence[BenchRow], command: str | None)
 
 
 def read(
-    text: str, *, source: str = "", first_line: int = 1, command: str | None = None, latest: float | None = None, zone_s: float | None = None
+    text: str,
+    *,
+    source: str = "",
+    first_line: int = 1,
+    command: str | None = None,
+    latest: float | None = None,
+    zone_s: float | None = None,
+    zoned: Zoned | None = None,
 ) -> tuple[BenchRun | None, tuple[Problem, ...]]:
     """What one client saw. None where the text holds no attempt and names nobody it asked.
 
-    ``asked`` is ok plus failed where single attempts are told (a table, a loop, an access log), else None. ``latest`` as in ``attempts``.
+    ``asked`` is ok plus failed where single attempts are told (a table, a loop, an access log), else None. ``latest`` and ``zoned`` as in ``attempts``.
     """
     lines = text.split("\n")
-    rows = tuple(attempts(lines, first_line=first_line, latest=latest, zone_s=zone_s))
+    rows = tuple(attempts(lines, first_line=first_line, latest=latest, zone_s=zone_s, zoned=zoned))
     peer, _ = peer_of(lines, rows, first_line)
     if command:
         typed = asked_of(f"$ {command}")

@@ -36,6 +36,7 @@ from forensics.model import (
 )
 from forensics.parse import (
     bench,
+    client,
     container,
     endings,
     hostfacts,
@@ -158,8 +159,9 @@ def facts(capture: Capture, scan: Scanned, *, tails: Ends | None = None, about: 
     pages = written.Pages(capture.sections)
     seen, by_hand = written.parted(seen, pages)
     ends = tails.tails(record, (lambda frame: hosts.of_host(frame, host)) if host else None) if tails else {}
+    zoned = zones.of_clients(kept, got.states, found_zones)
     for section, part in got.clients:
-        _client(section, part, latest, got, dict(capture.bench_fields), pages)
+        _client(section, part, latest, zoned, got, dict(capture.bench_fields), pages)
     if not (seen or got.states or got.runs) and (told_by_core := endings.state_of(got.around.cores)) is not None:
         got.states.append((PartKind.STATUS, told_by_core))
     spoken = spoken_of(seen, ends)
@@ -172,7 +174,7 @@ def facts(capture: Capture, scan: Scanned, *, tails: Ends | None = None, about: 
     return Facts(
         seen=tuple(seen),
         written=tuple(by_hand),
-        material={} if got.states or got.runs else material.saw(capture, ends),
+        material={} if got.states or got.runs else {**material.saw(capture, ends), **material.measured(got.benches)},
         counts=dict(scan.counts),
         units=units,
         runs=tuple(got.runs),
@@ -193,7 +195,7 @@ def facts(capture: Capture, scan: Scanned, *, tails: Ends | None = None, about: 
         argv=_argv(capture, units),
         about_host=host or hosts.only(scan.hits, tails.frames() if tails else (), asked=[one.host for one in got.asked]),
         other_hosts=others,
-        assumed=(*zones.said(found_zones), *zones.named(kept, got.states, found_zones)),
+        assumed=(*zones.said(found_zones), *zones.named(kept, got.states, found_zones), *zones.said_of_clients(got.benches, zoned)),
         local=zones.local(kept, got.states, found_zones),
         blobs=tails.blobs if tails else {},
         problems=(*got.problems, *(tails.problems if tails else ())),
@@ -324,7 +326,9 @@ _READERS: Mapping[PartKind, Callable[[str, str, int, _Gathered], None]] = {
 }  # fmt: skip
 
 
-def _client(section: Section, part: Part, latest: float | None, got: _Gathered, fields: Mapping[str, str], pages: written.Pages) -> None:
+def _client(
+    section: Section, part: Part, latest: float | None, zoned: client.Zoned, got: _Gathered, fields: Mapping[str, str], pages: written.Pages
+) -> None:
     if part.kind is PartKind.BENCH_JSON and part.end is None and section.size() > MAX_JSON:
         with section.open() as stream:
             stream.seek(part.start)
@@ -339,7 +343,9 @@ def _client(section: Section, part: Part, latest: float | None, got: _Gathered, 
             got.benches.extend([tested] if tested else [])
             return
         text = written.without(pages.of(section.name), part.first_line, text)
-        runs, problems = bench.read(text, source=section.name, first_line=part.first_line, command=part.command, latest=latest, fields=fields)
+        runs, problems = bench.read(
+            text, source=section.name, first_line=part.first_line, command=part.command, latest=latest, zoned=zoned, fields=fields
+        )
         if text.lstrip()[:1] in ("{", "["):  # a result that was given as a client's output
             of_json, said = bench.read_json(text, source=section.name, first_line=part.first_line, fields=fields)
             runs, problems = (of_json, said) if any(run.matrix or run.metrics for run in of_json) else (runs, problems)

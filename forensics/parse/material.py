@@ -6,10 +6,10 @@ For whoever has given the wrong file: "no line says what is wrong" reads as if a
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from forensics import lazily
-from forensics.model import Capture, Material, MaterialKind, Section, Tail
+from forensics.model import BenchRun, Capture, Material, MaterialKind, Section, Tail
 from forensics.parse import written
 from forensics.parse.shape import LOGGED
 from forensics.parse.unwrap import clean, journal_line
@@ -52,6 +52,11 @@ def saw(capture: Capture, tails: dict[str, Tail]) -> dict[str, Material]:
         if section.part is None and section.entries is None:
             found[section.name] = _of(section, tails.get(section.name))
     return found
+
+
+def measured(benches: Iterable[BenchRun]) -> dict[str, Material]:
+    """The sources that hold measured configurations: a table of them is no log, and nobody's code."""
+    return {run.source: Material(MaterialKind.OTHER, f"{len(run.matrix)} measured configurations of a benchmark") for run in benches if run.matrix}
 
 
 def _of(section: Section, tail: Tail | None) -> Material:

@@ -32,6 +32,9 @@ SETTINGS = (
     "variant", "engine", "version", "model", "model_id", "draft", "dtype", "attention_backend", "window", "context", "input_len", "output_len", "concurrency",
     "max_concurrency", "batch_size", "temperature", "dataset", "dataset_name", "task", "benchmark", "top_p", "max_tokens", "max_new_tokens", "max_output_tokens",
     "quantization", "kv_cache_dtype", "draft_model", "draft_model_path", "drafter", "speculative_draft_model_path", "algorithm", "speculative_algorithm",
+    "quant", "precision", "weights", "checkpoint", "revision", "kv_dtype", "gpu", "device", "hardware", "host", "tp", "tp_size", "tensor_parallel_size", "backend", "branch",
+    "commit", "build", "image", "release", "temp", "min_p", "split", "subset", "category", "language", "num_shots", "shots", "chat_template", "thinking", "request_rate", "qps",
+    "users", "clients", "batch", "bs", "isl", "osl", "prompt_len", "ctx", "context_len", "context_length", "seq_len", "max_model_len", "page_size",
 )  # fmt: skip
 # requests that got no answer; "failed" and "errors" are as often answers that are wrong
 LOST = ("failed_requests", "num_failed_requests", "request_errors", "http_errors", "timeouts", "num_timeouts", "timed_out")

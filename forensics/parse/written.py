@@ -35,6 +35,9 @@ _CLOCKED = lazily.pattern(r"\s{0,4}\[?\d\d?:\d\d(?::\d\d)?\]?\s+<?(?P<who>[\w.@-
 _ATTEMPT = lazily.pattern(
     r"\s{0,4}[A-Za-z]\w{0,15}(?: #?\d{1,9})?: [A-Z]\w{2,40}(?:Error|Exception|Timeout)\b[:(]"
 )  # a client counts its requests, and prints what each raised
+_DATED = lazily.pattern(
+    r"\[?[A-Z][a-z]{2} [A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d (?:[A-Z]{2,5} )?\d{4}\b"
+)  # as date prints it; IST is a zone there, and no word
 _WORDS = lazily.pattern(r"[^\W\d_]+(?:'[a-z]+)?")
 # words that tie a sentence together: a message has few of them, a text hardly a line without
 _TIES = (
@@ -249,7 +252,7 @@ def _may_be(seen: Seen) -> bool:
 
 
 def _stamped(text: str) -> bool:
-    return bool(LOGGED.match(text)) or journal_line(text) is not None
+    return bool(LOGGED.match(text) or _DATED.match(text)) or journal_line(text) is not None
 
 
 def _is_printed(text: str) -> bool:

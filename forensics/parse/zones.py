@@ -11,7 +11,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from forensics import clock, lazily
-from forensics.model import Frame, PartKind, Record, UnitState
+from forensics.model import BenchRun, Frame, PartKind, Record, UnitState
+from forensics.parse import client
 
 _STEP_S = 900.0  # zones differ by quarters of an hour
 _MOST = 56  # of them: fourteen hours
@@ -108,6 +109,45 @@ def local(frames: Iterable[Frame], states: Sequence[State], found: Mapping[str, 
         for _, stamp in _stamps(state):
             (zoned if clock.has_zone(stamp) else bare).add(state.source)
     return frozenset(bare - zoned)
+
+
+def of_clients(frames: Iterable[Frame], states: Sequence[State], found: Mapping[str, Zone]) -> Callable[[str], float | None]:
+    """What the name of a zone means in a client's output, so that its times can be held against the host's: None where that is not known.
+
+    A name that the host uses as well means what it was read as there, where that is proven, or where nothing of the host's has a zone that is believed. Else it
+    has to be one of a single offset, and the host's own zone has to be known.
+    """
+    written = [(frame.source, frame.stamp) for frame in frames if frame.stamp]
+    written += [(state.source, stamp) for _, state in states for _, stamp in _stamps(state)]
+    known = bool(found) or any(clock.has_zone(stamp) for _, stamp in written)
+    named = {
+        name: found[source].east_s if source in found else 0.0
+        for source, stamp in written
+        if (source in found or not known) and (name := clock.zone_name(stamp))
+    }
+
+    def reading(name: str) -> float | None:
+        if name in named:
+            return named[name]
+        offsets = clock.named_offsets(name)
+        return None if not known or len(offsets) != 1 else offsets[0]
+
+    return reading
+
+
+def said_of_clients(benches: Iterable[BenchRun], reading: Callable[[str], float | None]) -> tuple[str, ...]:
+    """For each client that names the zone of its times, how they were read."""
+    told: dict[tuple[str, str], int] = {}
+    for run in benches:
+        for row in run.rows:
+            if row.kind and (name := client.zone_in(row.text)):
+                told.setdefault((run.source, name), row.line_no)
+    return tuple(
+        f"{name} in {source}:{line} may be more than one zone, or the host's is not known: how its requests lie to the server's life is not known"
+        if (east_s := reading(name)) is None
+        else f"{name} in {source}:{line} is read as {clock.offset(east_s) if east_s else 'UTC, as in what the host wrote'}"
+        for (source, name), line in sorted(told.items())[:_TOLD]
+    )
 
 
 def _off(name: str) -> str:

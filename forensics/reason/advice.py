@@ -11,7 +11,7 @@ from forensics import clock, lazily
 from forensics.model import Advice, Cause, Change, Direction, EndBy, Signal
 from forensics.reason import beside, mistyped, remedy, rollback
 from forensics.reason.cite import last_words
-from forensics.reason.earlier import met_stopped
+from forensics.reason.earlier import before_stop, met_stopped
 from forensics.reason.known import KnownFacts
 from forensics.reason.manager import SYSTEMD, fitting, kind_of, name_of, operand
 from forensics.reason.place import Story, failed
@@ -40,11 +40,13 @@ def advise(story: Story, known: KnownFacts, verdict: Verdict, direction: Directi
     said = {advice.flag for advice in found if advice.flag}
     if sender is not None and not (named and "coredumpctl" in (sender.command or "")):
         found.append(sender)
-    for rule in verdict.rule.advise if verdict.rule and sender is None and not named else ():
+    gone = _since_stopped(story, verdict)
+    found += gone
+    for rule in verdict.rule.advise if verdict.rule and sender is None and not named and not gone else ():
         asked = known.memory.flag if rule.flag == THE_SHARE else rule.flag
         own = spell(asked, verdict.rule, story)
-        if asked in said or (own is not None and own.flag in said):
-            continue  # said above, with the number
+        if asked in said or (own is not None and own.flag in said) or _left_room(rule, known):
+            continue  # said above, with the number, or not at fault
         if (
             asked is not None
             and asked == known.memory.flag
@@ -62,7 +64,7 @@ def advise(story: Story, known: KnownFacts, verdict: Verdict, direction: Directi
     back = rollback.advice(story, verdict, changed)
     if back is not None:
         found.append(back)
-    if verdict.cause is Cause.STARTUP_RACE and not any(a.command for a in found):
+    if verdict.cause is Cause.STARTUP_RACE and not gone and not any(a.command for a in found):
         command = fitting(concrete("ddforensics wait HOST --unit UNIT", known), story.state)
         found.append(Advice(text="start the client only when the server says it is ready", command=command))
     if verdict.cause is Cause.UNKNOWN and failed(story.issue) and (end := last_words(story)) is not None:
@@ -76,6 +78,20 @@ def advise(story: Story, known: KnownFacts, verdict: Verdict, direction: Directi
     if verdict.cause is Cause.MISTYPED_UNIT and story.unit:
         found.append(Advice(text=f"ask for {story.unit}", command=f"journalctl -u {shlex.quote(story.unit)}"))
     return tuple(_finished(a, story, first=a is next((x for x in found if x.flag), None)) for a in found)
+
+
+def _since_stopped(story: Story, verdict: Verdict) -> list[Advice]:
+    """What to do about a server that was ready soon after the client came, and is not there any more."""
+    if verdict.cause is not Cause.STARTUP_RACE or story.issue is not story.lives[-1] or before_stop(story) is None:
+        return []
+    command = fitting(f"systemctl start {shlex.quote(story.unit)}", story.state) if story.unit else None
+    return [Advice(text="it was stopped since: start it again, wait until it is ready, then start the client", command=command)]
+
+
+def _left_room(rule: AdviceRule, known: KnownFacts) -> bool:
+    """Whether that is to lower a share of the memory that had left room enough, until others took it."""
+    share = rule.flag is not None and rule.flag in (THE_SHARE, known.memory.flag) and rule.direction != str(Direction.RAISE)
+    return share and remedy.taken_meanwhile(known.memory)
 
 
 def _was_refused(story: Story) -> bool:

@@ -12,7 +12,7 @@ from forensics.reason.draft import Draft
 
 APART_S = 3600.0  # between the last line that a journal has of a life and the end that a status knows
 TIMES = 100.0  # as long as the longest of the lives before: no loop's life is that
-NEAR_S = 60.0  # of a start or an end: what is said there belongs to it
+NEAR_S = 60.0  # of a start or an end: what is said there belongs to it, and two stamps of one start are no farther apart
 LOOPED = 2  # lives before it that ended, and after which it was started again
 
 
@@ -31,6 +31,26 @@ def glued(lives: Sequence[Draft], ended_at: float | None, state: UnitState, fact
     if len(before) < LOOPED or lasted < max(APART_S, TIMES * max(before)):
         return False
     return not _heard_between(facts, began + NEAR_S, ended_at - NEAR_S)
+
+
+def of_another(lives: Sequence[Draft], state: UnitState, facts: Facts) -> bool:
+    """Whether a state speaks of a life of which the journal has no line: of another process, which began after all that was heard of the last one.
+
+    A process that never writes (a shell around the server) is in no journal, and a clock may be set: neither says so alone.
+    """
+    last = lives[-1]
+    if state.manager or not last.by_systemd or last.started_at is None or not last.pids or state.main_pid is None or state.main_pid in last.pids:
+        return False
+    heard_at = max(t for t in (last.started_at, last.last_at, last.ended_at) if t is not None)
+    began = state.started_at if state.started_at is not None else state.since if state.active == "active" else None
+    if began is None and state.since is not None and state.duration_s is not None:
+        began = state.since - state.duration_s
+    if began is not None:
+        return began > heard_at + NEAR_S and not _heard_between(facts, heard_at + NEAR_S, began + NEAR_S)
+    again = sum(x.over for x in lives[:-1]) >= LOOPED
+    return (
+        again and state.since is not None and state.since > heard_at + APART_S and not _heard_between(facts, heard_at + NEAR_S, state.since - NEAR_S)
+    )
 
 
 def _heard_between(facts: Facts, since: float, until: float) -> bool:

@@ -78,7 +78,8 @@ def headline(
         return _starting(story, name, client, verdict)
     if life.end.kind is EndKind.STOPPED and cause is Cause.HOST_REBOOT:
         return f"{_subject(story)} was stopped{_after(story, life)}: {why}"
-    if life.end.kind is EndKind.STOPPED:
+    # one that did not leave in time was killed for it, and not for what the client met
+    if life.end.kind is EndKind.STOPPED or (life.stop_asked and verdict.by != "mechanism" and before_stop(story) is not None):
         return f"{_subject(story)} was stopped{_after(story, life)}; before that: {why}"
     return _failed(story, verdict, why, phase)
 

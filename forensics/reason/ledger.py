@@ -19,6 +19,7 @@ OF_A_GPU = (Cause.GPU_OOM_INIT, Cause.GPU_OOM_RUNTIME)
 # captures of a rule, in GiB → figures of the allocation that failed
 _OF_ALLOCATION = {"asked": "asked_gib", "total": "total_gib", "free": "free_at_failure_gib"}
 NAMES = frozenset({*FIGURES, *_OF_ALLOCATION.values(), "held_by_others_gib"})  # all that a ledger may hold
+KEPT_GIB = 2.0  # a driver, and what its figures round, keep less
 # rows of the ledger, in the order of their use: name → figures that add up to it
 _ROWS: Mapping[str, tuple[str, ...]] = {
     "total": ("total_gib",),
@@ -104,6 +105,8 @@ def _of_failed(story: Story, life: int, odd: list[Odd]) -> Ledger:
             found[_OF_ALLOCATION[name]] = Told(value, failed.lines[0], failed.rank if name != "total" else None)
     if others := _others(story, failed):
         found["held_by_others_gib"] = Told(sum(h.all_gib for h in others), others[0].evidence, failed.rank)
+    elif (rest := _not_its_own(story, failed, found)) is not None:
+        found["held_by_others_gib"] = Told(rest, failed.lines[0], failed.rank)
     return found
 
 
@@ -175,14 +178,45 @@ def holders(story: Story, life: int) -> tuple[Holder, ...]:
     return _others(story, failed) if failed is not None else ()
 
 
+def _not_its_own(story: Story, failed: Signal, found: Ledger) -> float | None:
+    """What is neither free nor this server's, where the allocator names nobody else: a container hides the others, or lists itself among them.
+
+    Of those that it lists the server is the one that holds as much as its own pool, where only one of them does. None for what a driver keeps for itself.
+    """
+    total, free = found.get("total_gib"), found.get("free_at_failure_gib")
+    if total is None or free is None:
+        return None
+    for signal in _beside(story, failed):
+        sizes, listed = gib_of(story, signal), signal.captures.get("listed")
+        fits = [sizes["own"]] if "own" in sizes else []
+        if not fits and listed and "allocated" in sizes:
+            each = (typed({"one": "gibs"}, {"one": part}).get("one") for part in listed.split(". Process "))
+            fits = [size for size in each if isinstance(size, float) and size >= sizes["allocated"]]
+        if len(fits) == 1 and total.value - free.value - fits[0] >= KEPT_GIB:
+            return total.value - free.value - fits[0]
+    return None
+
+
+def _beside(story: Story, failed: Signal) -> Iterable[Signal]:
+    """What else is said on the line of the allocation that failed."""
+    if failed.record is None:
+        return
+    place = (failed.record.source, failed.record.line_no)
+    for signal in story.signals:
+        if (
+            signal.role is Role.CONTEXT
+            and signal.life == failed.life
+            and signal.record is not None
+            and (signal.record.source, signal.record.line_no) == place
+        ):
+            yield signal
+
+
 def _others(story: Story, failed: Signal) -> tuple[Holder, ...]:
     found = []
-    for signal in story.signals:
-        if signal.role is not Role.CONTEXT or signal.life != failed.life or signal.record is None or failed.record is None:
-            continue
-        same = (signal.record.source, signal.record.line_no) == (failed.record.source, failed.record.line_no)
+    for signal in _beside(story, failed):
         sizes, pid = gib_of(story, signal), whole(signal.captures.get("holder"))
-        if same and "others" in sizes and "held" in sizes and pid is not None:
+        if "others" in sizes and "held" in sizes and pid is not None:
             found.append(Holder(pid=pid, gib=sizes["held"], all_gib=sizes["others"], evidence=signal.lines[0]))
     return tuple(sorted(found, key=lambda h: -h.gib))
 

@@ -26,7 +26,7 @@ from forensics.model import (
 from forensics.reason.draft import SIGNALS, Draft
 from forensics.reason.ends import end_of
 from forensics.reason.figures import whole
-from forensics.reason.glued import glued
+from forensics.reason.glued import glued, of_another
 from forensics.reason.join import Around, picked
 from forensics.reason.lives import Fold, Placed, cascaded, fold
 from forensics.reason.signals import signals
@@ -113,13 +113,17 @@ def story_of(
     folded = fold(facts, rules, unit, read_as.name if read_as else None)
     if not folded.lives:
         folded.lives.append(Draft(index=0))
+    unheard = state is not None and of_another(folded.lives, state, facts)
+    if unheard:
+        folded.lives.append(Draft(index=len(folded.lives)))  # of which its state alone tells
     spoke = _spoke(folded)
     lives = tuple(_finish(d, folded, profile, state, facts, spoke) for d in folded.lives)
     if facts.since_boot:
         facts, lives, at = facts_without_times(facts), tuple(map(life_without_times, lives)), None
         folded.placed = list(map(placed_without_time, folded.placed))
-    told = frozenset(p.life for p in folded.placed if p.rule is not None and p.rule.role is Role.ROOT)
-    issue = life_at_issue(lives, facts, at=at, known_server=profile is not None, told=told)
+    roots = [p for p in folded.placed if p.rule is not None and p.rule.role is Role.ROOT]
+    told, by_itself = (frozenset(p.life for p in of) for of in (roots, [p for p in roots if p.seen.record.origin is Origin.SERVER]))
+    issue = life_at_issue(lives, facts, at=at, known_server=profile is not None, told=told, by_itself=by_itself, unheard=unheard)
     found = signals(Around(facts=facts, rules=rules, lives=lives, placed=folded.placed))
     return Story(
         facts=facts,
@@ -396,10 +400,21 @@ def error_times(facts: Facts) -> list[float]:
     return times or [t for b in facts.benches if b.errors for t in (b.first_at, b.last_at) if t is not None]
 
 
-def life_at_issue(lives: tuple[Life, ...], facts: Facts, *, at: float | None, known_server: bool, told: Container[int] = ()) -> Life:
+def life_at_issue(
+    lives: tuple[Life, ...],
+    facts: Facts,
+    *,
+    at: float | None,
+    known_server: bool,
+    told: Container[int] = (),
+    by_itself: Container[int] = (),
+    unheard: bool = False,
+) -> Life:
     """The life that the client met; else the last one that failed, unless a later one became ready and stayed; else the last.
 
     ``told``: the lives with a word about a cause. Another whose end is not in the evidence gives way to the failed one before it, whose end is.
+    ``by_itself``: those of them in which the service itself has said it, and not the kernel or another.
+    ``unheard``: of the last life no line is there; it gives way to one before it that ended in the same way, and was heard.
     Of a service that this program does not know, running on for a while is all that can be seen of readiness.
     """
     met = error_times(facts)
@@ -420,10 +435,20 @@ def life_at_issue(lives: tuple[Life, ...], facts: Facts, *, at: float | None, kn
     last = lives[-1]
     if last.alive and not known_server and at is not None and last.started_at is not None and at - last.started_at >= STAYED_S:
         return last
+    if last.end.kind is EndKind.NONE and last.alive is None and not last.ready and last.index in by_itself:
+        return last  # its log breaks off behind the word about what ended it
+    if unheard and failed(last):
+        return next((x for x in reversed(lives[:-1]) if failed(x) and not _unseen_end(x) and _ended_alike(x, last)), last)
     for life in reversed(lives):
+        if life is not last and _unseen_end(life) and life.index not in told and not last.ready:
+            continue  # all that is known of its end is that another began
         if failed(life) or (life.ready and life.end.kind is EndKind.NONE and stayed(life, lives, at=at)):
             return _seen_to_end(life, lives, told)
     return lives[-1]
+
+
+def _ended_alike(one: Life, other: Life) -> bool:
+    return (one.end.kind, one.end.signal, one.end.status) == (other.end.kind, other.end.signal, other.end.status)
 
 
 def _restarted(life: Life, lives: tuple[Life, ...], last_error_at: float) -> Life:

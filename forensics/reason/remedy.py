@@ -82,6 +82,9 @@ def _others(story: Story, budget: Budget) -> list[Advice]:
             rest = f", all others together {all_gib:.1f}" if (all_gib := sum(h.all_gib for h in budget.others)) > holder.gib + 0.05 else ""
             text = f"{_who(story, holder)} holds {holder.gib:.1f} GiB of the same GPU{rest}: end it, or leave it its room"
             return [Advice(text=text, command=f"ps -o pid,user,lstart,cgroup,args -p {holder.pid}")]
+    if not budget.others and taken_meanwhile(budget):
+        text = f"{budget.taken_meanwhile_gib:.1f} GiB of the GPU were taken by others after this server had begun: see by whom, and end that, or leave it its room"
+        return [Advice(text=text, command=WHO)]
     less = -(budget.grown_gib("free_before_gib") or 0.0)
     if less >= MUCH_GIB and not budget.others:
         then, now = budget.good["free_before_gib"], budget.figure("free_before_gib")

@@ -75,6 +75,8 @@ def health(story: Story, verdict: Verdict) -> Health:
         Cause.EVIDENCE_MISSING,
     ):
         return Health.FAILED
+    if verdict.by == "mechanism" and verdict.cause in (Cause.SIGNAL_DEATH, Cause.EXIT_CODE_DEATH) and story.issue is last:
+        return Health.FAILED  # the log says that the process ended, and nobody that it was started again
     # of a log that merely stops, while something is wrong that nobody can name, it is not known that the server goes on
     goes_on = last.ready and not leaves(story) and verdict.cause is not Cause.UNKNOWN
     return Health.HEALTHY if verdict.cause is Cause.HEALTHY or goes_on else Health.UNKNOWN

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+import forensics
 from forensics.model import Matrix, PartKind
 from forensics.parse import bench, matrix, sniff
 from tests.unit.parse.framing import written
@@ -148,3 +149,12 @@ def test_a_list_of_records_keeps_the_line_of_each() -> None:
     text = '{\n "rows": [\n  {"topk": 1, "budget": 8, "accuracy": 1},\n  {"topk": 2, "budget": 8, "accuracy": 0}\n ]\n}\n'
     ((run,), _) = bench.read_json(text)
     assert [r.line_no for r in run.matrix] == [3, 4]
+
+
+@pytest.mark.parametrize("name", ["bench.csv", "bench.jsonl"])
+def test_measured_configurations_are_called_so(name: str, tmp_path: Path) -> None:
+    trees = [(k, b) for k in (1, 2, 4) for b in (4, 8, 16)]
+    rows = [f'{{"topk": {k}, "budget": {b}, "accept_len": {2 + k / 10}}}' if name.endswith("l") else f"{k},{b},{2 + k / 10}" for k, b in trees]
+    (tmp_path / name).write_text("\n".join([*([] if name.endswith("l") else ["topk,budget,accept_len"]), *rows]) + "\n")
+    (found,) = forensics.diagnose([str(tmp_path)])
+    assert found.headline.startswith(f"{name}: 9 measured configurations of a benchmark")

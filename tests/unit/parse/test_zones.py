@@ -189,3 +189,67 @@ def test_a_journal_without_zones_is_read_by_a_status_whose_name_is_believed(tmp_
     kernel = "2026-05-09T12:14:00+0200 gpu01 kernel: NVRM: Xid (PCI:0000:3b:00): 13, pid=4711\n"
     found = diagnosed(folder(tmp_path, a_journal=SHORT.format(hour="12"), b_kernel=kernel, status=STATUS.format(hour="12", zone="CEST")))
     assert (found.died_at, len(found.lives)) == (END, 1)
+
+
+RACE = """\
+2026-05-09T21:00:00+0000 gpu01 systemd[1]: Started llm.service - LLM.
+2026-05-09T21:00:09+0000 gpu01 python[4711]: [2026-05-09 21:00:09] server_args=ServerArgs(model_path='/m', host='0.0.0.0', port=30000)
+2026-05-09T21:00:47+0000 gpu01 python[4711]: INFO:     Uvicorn running on http://0.0.0.0:30000 (Press CTRL+C to quit)
+2026-05-09T21:00:51+0000 gpu01 python[4711]: [2026-05-09 21:00:51] The server is fired up and ready to roll!
+"""
+SERVES = "● llm.service - LLM\n     Active: active (running) since Sat 2026-05-09 21:00:00 UTC; 5min ago\n   Main PID: 4711 (python)\n"
+REFUSED = "{} request {} failed: URLError: <urlopen error [Errno 111] Connection refused>\n"
+
+
+def refused(stamp: str) -> str:
+    return "".join(REFUSED.format(stamp.format(second=second), second) for second in range(20, 25))
+
+
+@pytest.mark.parametrize(
+    ("stamp", "read_as"),
+    [
+        ("Sat May  9 23:00:{second} CEST 2026:", "UTC+02:00"),  # as date prints it
+        ("2026-05-09 14:00:{second} PDT ERROR", "UTC-07:00"),
+        ("[Sun May 10 07:00:{second} AEST 2026]", "UTC+10:00"),
+    ],
+)
+def test_a_client_in_a_zone_with_a_name_is_read_by_its_one_offset(stamp: str, read_as: str, tmp_path: Path) -> None:
+    found = diagnosed(folder(tmp_path, journal=RACE, status=SERVES, bench=refused(stamp)))
+    assert str(found.cause) == "startup-race"
+    assert found.client is not None
+    assert found.client.early_s == pytest.approx(31.0)
+    (said,) = zones_of(found)
+    assert said.endswith(f"bench.txt:1 is read as {read_as}")
+
+
+@pytest.mark.parametrize(
+    "stamp", ["Sun May 10 02:30:{second} IST 2026:", "2026-05-09 15:00:{second} CST ERROR", "2026-05-09 13:00:{second} PST ERROR"]
+)
+def test_a_client_in_one_of_several_zones_of_a_name_has_no_times(stamp: str, tmp_path: Path) -> None:
+    found = diagnosed(folder(tmp_path, journal=RACE, status=SERVES, bench=refused(stamp)))
+    assert str(found.cause) == "unknown"
+    assert found.client is not None
+    assert (found.client.refused, found.client.first_error_at, found.client.early_s) == (5, None, None)
+    (said,) = zones_of(found)
+    assert "may be more than one zone" in said
+
+
+def test_a_client_in_the_zone_that_the_host_names_is_read_as_the_host_is(tmp_path: Path) -> None:
+    journal = (
+        RACE.replace("2026-05-09T21:00:", "May 09 21:00:")
+        .replace("+0000 gpu01", " gpu01")
+        .replace("[2026-05-09 21:00:09] ", "")
+        .replace("[2026-05-09 21:00:51] ", "")
+    )
+    found = diagnosed(
+        folder(tmp_path, journal=journal, status=SERVES.replace(" UTC;", " CEST;"), bench=refused("Sat May  9 21:00:{second} CEST 2026:"))
+    )
+    assert str(found.cause) == "startup-race"
+    assert found.client is not None
+    assert found.client.early_s == pytest.approx(31.0)
+
+
+def test_a_word_behind_a_time_is_no_zone(tmp_path: Path) -> None:
+    for word in ("ERROR", "POST", "FAIL"):
+        found = diagnosed(folder(tmp_path / word, journal=RACE, status=SERVES, bench=refused(f"2026-05-09 21:00:{{second}} {word}")))
+        assert (str(found.cause), zones_of(found)) == ("startup-race", [])

@@ -18,6 +18,9 @@ from tests.unit.reason import simulated
 MASK = Path(__file__).parents[2] / "data" / "mask"
 
 
+TREES = ((1, 2), (1, 4), (1, 8), (2, 8), (4, 8), (4, 16), (4, 32))
+
+
 def run_of(name: str, *variants: str, without: tuple[str, ...] = ()) -> BenchRun:
     """The rows of some variants of a measured file, as a file of their own."""
     rows = [{k: v for k, v in row.items() if k not in without} for row in json.loads((MASK / name).read_text()) if row["variant"] in variants]
@@ -136,6 +139,28 @@ def test_a_flatter_tree_may_be_accepted_a_little_shorter_than_a_deep_chain() -> 
 def test_trees_measured_under_other_conditions_are_never_held_against_each_other() -> None:
     short, long = (("context", "59"),), (("context", "32000"),)
     assert not judged(replace(row(1, 4, 1.0, asked=64), settings=short), replace(row(4, 32, 0.4, asked=64), settings=long))
+
+
+@pytest.mark.parametrize("condition", ["quant", "tp_size", "backend", "split", "gpu"])
+def test_what_a_column_says_of_the_conditions_keeps_trees_apart(condition: str) -> None:
+    """An int4 server with a wide tree is no measure of the fp16 one with a narrow one."""
+
+    def rows(apart: bool) -> str:
+        trees = [
+            {
+                "topk": k,
+                "num_draft_tokens": b,
+                condition: "a" if k == 1 or not apart else "b",
+                "accuracy": 0.82 if k == 1 else 0.6,
+                "num_prompts": 200,
+            }
+            for k, b in TREES
+        ]
+        return json.dumps(trees)
+
+    for apart in (True, False):
+        ((run,), _) = bench.read_json(rows(apart), source="b.json")
+        assert simulated.alarmed(acceptance((run,))) is not apart
 
 
 def test_a_share_gives_away_of_how_many_answers_it_is() -> None:

@@ -40,6 +40,27 @@ def test_a_wrong_port_stays_one_though_the_server_was_stopped_before_anybody_loo
     assert "after the client's last error" in stop.against[0]
 
 
+def test_a_server_that_was_stopped_since_is_not_ready_now(tmp_path: Path) -> None:
+    found = stopped(tmp_path, at="09:30:00")
+    assert "ready now" not in advice(found)
+    assert found.advice[0].text.startswith("it was stopped since: start it again")
+    assert found.advice[0].command == f"systemctl start {UNIT}"
+
+
+def test_one_that_did_not_leave_in_time_did_not_die_of_what_the_client_met(tmp_path: Path) -> None:
+    journal = (RACE / "journal.txt").read_text(encoding="utf-8")
+    who = "2026-05-09T09:31:30+0000 gpu01 systemd[1]:"
+    stop = (
+        f"2026-05-09T09:30:00+0000 gpu01 systemd[1]: Stopping {UNIT} - SGLang K2.6 with DDTree...\n{who} {UNIT}: State 'stop-sigterm' timed out. Killing.\n"
+        f"{who} {UNIT}: Main process exited, code=killed, status=9/KILL\n{who} {UNIT}: Failed with result 'timeout'.\n"
+    )
+    turned = "2026-05-09 09:20:0{} task/{} ERROR HTTPError: HTTP Error 503: Service Unavailable: The request queue is full.\n"
+    found = diagnosed(folder(tmp_path / "e", journal=journal + stop, bench="".join(turned.format(n, n) for n in range(5))), unit=UNIT)
+    assert found.cause is Cause.BENCH_OVERLOAD
+    assert "was stopped after" in found.headline
+    assert "died" not in found.headline
+
+
 def test_of_a_client_without_times_it_is_not_said_that_it_met_a_stopped_server(tmp_path: Path) -> None:
     found = diagnosed(Path(shutil.copytree(HERE / "race", tmp_path / "e")))
     assert found.client is not None

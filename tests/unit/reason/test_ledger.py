@@ -270,3 +270,38 @@ def test_what_another_process_took_meanwhile_is_no_fault_of_the_fraction(held: s
     assert any(a.flag == "--mem-fraction-static" for a in found.advice) is (way is not None)
     assert ("pid 4752 holds 54.1 GiB" in found.advice[0].text) is (way is None)
     assert ("others took 52.5 GiB" in found.headline) is (way is None)
+
+
+SERVED = HEAD.format(fraction=0.6) + (
+    "[2026-05-09 10:00:10] Load weight begin. avail mem={free} GB\n"
+    "[2026-05-09 10:00:40] Load weight end. type=X, dtype=torch.bfloat16, avail mem=63.44 GB, mem usage=30.86 GB.\n"
+    "[2026-05-09 10:00:41] Memory pool end. avail mem=21.90 GB\n"
+    "[2026-05-09 10:00:46] Capture cuda graph begin. This can take up to several minutes. avail mem=21.80 GB\n"
+    "[2026-05-09 10:00:50] Scheduler hit an exception: Traceback (most recent call last):\n"
+    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 94.50 GiB of which 204.80 MiB is free. {who}"
+    "Of the allocated memory 73.00 GiB is allocated by PyTorch, and 1.02 GiB is reserved by PyTorch but unallocated.\n"
+    "[2026-05-09 10:00:51] Received sigquit from a child process. It usually means the child failed.\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("who", "free", "meanwhile"),
+    [
+        # a container lists itself under its number on the host: it is the one that holds as much as its pool
+        ("Process 7001 has 18.00 GiB memory in use. Process 4802 has 76.30 GiB memory in use. ", 94.30, True),
+        ("Process 71 has 9.00 GiB memory in use. Process 72 has 9.00 GiB memory in use. Process 73 has 76.30 GiB memory in use. ", 94.30, True),
+        # and hides those of other containers: what is neither free nor its own is theirs
+        ("Including non-PyTorch memory, this process has 76.30 GiB memory in use. ", 94.30, True),
+        ("Process 4802 has 76.30 GiB memory in use. ", 94.30, True),
+        ("Process 7001 has 18.00 GiB memory in use. Process 4802 has 76.30 GiB memory in use. ", 76.30, False),  # it was there before
+        ("Process 4802 has 93.90 GiB memory in use. ", 94.30, False),
+        ("Process 1 has 74.10 GiB memory in use. Process 2 has 76.30 GiB memory in use. ", 94.30, False),  # which of them it is nobody knows
+        ("Process 7001 has 18.00 GiB memory in use. ", 94.30, False),
+    ],
+)
+def test_a_container_does_not_name_who_else_holds_the_gpu(who: str, free: float, meanwhile: bool, tmp_path: Path) -> None:
+    found = diagnosed(folder(tmp_path, **{"server.log": SERVED.format(who=who, free=f"{free:.2f}")}))
+    assert found.cause is Cause.GPU_OOM_INIT
+    assert (found.direction is None) is meanwhile
+    assert ("others took 17.8 GiB" in found.headline) is meanwhile
+    assert any("lower" in a.text for a in found.advice) is not meanwhile

@@ -85,3 +85,30 @@ def test_a_letter_that_speaks_of_such_an_exception_is_no_death(tmp_path: Path) -
         "Hello,\n\nyesterday we saw that terminate called after throwing an instance of was in the log, and I do not know\nwhat(): is there to say about it. My colleague thinks that it is harmless.\n\nThanks\n",
     )
     assert told.cause is not Cause.SIGNAL_DEATH
+
+
+LOADED = "main: server is listening on http://127.0.0.1:8080 - starting the main loop\nsrv  update_slots: all slots are idle\n"
+
+
+def test_a_log_that_ends_in_an_abort_is_of_no_healthy_server(tmp_path: Path) -> None:
+    told = _log(
+        tmp_path, f"{LOADED}terminate called after throwing an instance of 'std::out_of_range'\n  what():  unordered_map::at\nAborted (core dumped)\n"
+    )
+    assert (told.cause, told.health) == (Cause.SIGNAL_DEATH, "failed")
+
+
+@pytest.mark.parametrize(
+    ("kind", "words", "cause"),
+    [
+        (
+            "std::filesystem::filesystem_error",
+            "filesystem error: cannot create directories: Permission denied [/var/cache/flashinfer]",
+            Cause.FILE_ACCESS,
+        ),
+        ("std::runtime_error", "Failed to open /models/a.safetensors: No space left on device", Cause.DISK_FULL),
+        ("std::runtime_error", "grammar matcher: vocab size mismatch 151936 vs 152064", Cause.SIGNAL_DEATH),
+    ],
+)
+def test_words_that_a_rule_knows_are_the_cause(kind: str, words: str, cause: Cause, tmp_path: Path) -> None:
+    told = diagnosed(folder(tmp_path, journal=_journal(f"terminate called after throwing an instance of '{kind}'\n  what():  {words}\n")))
+    assert told.cause is cause
