@@ -11,6 +11,7 @@ from forensics import lazily, significance
 from forensics.errors import TargetError
 from forensics.model import FAILED, BenchRun, Comparison, Difference, Judgement, Matrix
 from forensics.parse.called import called
+from forensics.parse.matrix import OF_SERVER
 
 TOLERANCE = 0.05
 CHANCE = 0.001  # above it a difference is what the same benchmark run twice may give: a result has a dozen figures, and CI asks every day
@@ -31,10 +32,6 @@ _SHARES = lazily.pattern(r"accuracy|pass|correct|match|(?:^|_)acc(?:_|$)|invalid
 # what tools call by one name and reckon each in its own way: the gaps of one request, or all gaps, with or without the first token
 _OWN = lazily.pattern(r"(?:^|_)(?:itl|tpot)(?:_|$)")
 _RECKONED_ALIKE = ({"guidellm"}, {"aiperf", "genai_perf"})
-_SIDE = (  # of a row's settings: may be just what is compared
-    "variant", "engine", "version", "attention_backend", "quantization", "kv_cache_dtype", "draft_model", "draft_model_path", "drafter",
-    "speculative_draft_model_path", "algorithm", "speculative_algorithm",
-)  # fmt: skip
 CORRECT, LENGTH = "correct", "acceptance length"
 WELCH = "Welch"
 Runs = Sequence[BenchRun]
@@ -133,7 +130,7 @@ def _by_tree(runs: Runs, beside: Runs) -> dict[str, list[Matrix]]:
     """Rows of one configuration together, called by what tells them from others. What tells the sides apart (a variant, an engine) is no part of it, unless a side has several."""
     rows = [row for run in runs for row in run.matrix]
     every = [*rows, *(row for run in beside for row in run.matrix)]
-    varied = {name for name in {n for row in rows for n, _ in row.settings} if _varies(name, rows if name in _SIDE else every)}
+    varied = {name for name in {n for row in rows for n, _ in row.settings} if _varies(name, rows if name in OF_SERVER else every)}
     found: dict[str, list[Matrix]] = {}
     for row in rows:
         shape = [(name, str(v)) for name, v in (("budget", row.budget), ("topk", row.topk), ("steps", row.steps)) if v is not None]

@@ -36,6 +36,12 @@ SETTINGS = (
     "commit", "build", "image", "release", "temp", "min_p", "split", "subset", "category", "language", "num_shots", "shots", "chat_template", "thinking", "request_rate", "qps",
     "users", "clients", "batch", "bs", "isl", "osl", "prompt_len", "ctx", "context_len", "context_length", "seq_len", "max_model_len", "page_size",
 )  # fmt: skip
+# those of a server's own side: any may be just what two results are held against each other for
+OF_SERVER = frozenset({
+    "variant", "engine", "version", "attention_backend", "quantization", "quant", "precision", "kv_cache_dtype", "kv_dtype", "draft_model", "draft_model_path",
+    "drafter", "speculative_draft_model_path", "algorithm", "speculative_algorithm", "weights", "checkpoint", "revision", "gpu", "device", "hardware", "host", "tp",
+    "tp_size", "tensor_parallel_size", "backend", "branch", "commit", "build", "image", "release", "page_size",
+})  # fmt: skip
 # requests that got no answer; "failed" and "errors" are as often answers that are wrong
 LOST = ("failed_requests", "num_failed_requests", "request_errors", "http_errors", "timeouts", "num_timeouts", "timed_out")
 LOST_OR_WRONG = ("failed", "num_failed", "errors", "num_errors")

@@ -6,18 +6,19 @@ and are opened only if they are among the first or last of their rule.
 
 from __future__ import annotations
 
-from collections import Counter, deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Sequence
 from io import BytesIO
 from itertools import chain, compress, islice
 from operator import not_
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from forensics.model import Frame, Hit, Origin, PartKind
-from forensics.ruleset.alike import AVAILABLE, Alike, Fresh, cut
+from forensics.ruleset.alike import AVAILABLE, Alike, Fresh
 from forensics.ruleset.heads import Heads
+from forensics.ruleset.kept import Keeper, Opened, ScanResult
 from forensics.ruleset.learnt import LONGEST, ZEROS, Doubt, Plan, plan, uneven
+from forensics.ruleset.lines import Block, Lines, tell, zeroed_of
 from forensics.ruleset.literals import MANY, Search
 from forensics.ruleset.matcher import MAX_TEXT, Item, Matcher
 from forensics.ruleset.schema import RuleSet
@@ -31,48 +32,6 @@ _OF_AN_ENTRY = 200  # bytes that a shape takes besides its own
 _LEAST_FIRST = 64  # lines of a block by which it is told whether most of it is new
 _FEW = 8  # lines of one shape that are opened before it is worth a plan …
 _SMALL = 256  # … unless so many have been opened: this is no small log
-
-
-class Block(Protocol):
-    """A run of lines (or entries) of one part of one section; ``keys`` are the lines without their ASCII digits."""
-
-    @property
-    def source(self) -> str: ...
-    @property
-    def part(self) -> PartKind: ...
-    @property
-    def first_line(self) -> int: ...
-    @property
-    def data(self) -> bytes: ...
-    @property
-    def keys(self) -> Sequence[bytes]: ...
-    def frame(self, i: int) -> Frame:
-        """Open line ``i`` of the block."""
-        ...
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ScanResult:
-    """The hits kept, by source in order of arrival and by line; ``counts`` is exact, by rule id, and knows all."""
-
-    hits: list[Hit]
-    counts: dict[str, int]
-
-
-Told = Callable[..., None]
-Opened = dict[int, tuple[Frame, dict[int, "Hit | None"]]]  # a line's frame, and what expressions made of it
-Later = Callable[[], Frame]  # opens a line whose block has gone
-Kept = tuple[int, int, "Hit | Later"]  # line, number of the expression, hit
-
-
-@dataclass(kw_only=True, slots=True)
-class _Source:
-    """The hits of one source: the first of each expression, and a ring of the last. At most two blocks are held."""
-
-    seen: dict[int, int] = field(default_factory=dict)
-    first: list[Kept] = field(default_factory=list)
-    last: dict[int, deque[Kept]] = field(default_factory=dict)
-    waiting: tuple[Block, dict[int, Found], Opened] | None = None
 
 
 class _New(NamedTuple):
@@ -91,7 +50,6 @@ class Scanner:
         matcher = rules if isinstance(rules, Matcher) else Matcher(rules)
         self.matcher = matcher
         self.items = matcher.items
-        self.sources: dict[str, _Source] = {}
         self.shapes: dict[bytes, Shape] = {}
         self.alike = Alike() if matcher.table and AVAILABLE else None
         self.heads = Heads(matcher)  # of lines that are new but for these
@@ -99,23 +57,25 @@ class Scanner:
         self.fleeting = False  # most lines of the last block were new
         self.looked = 0  # lines that were opened one by one
         self.shapes_of: tuple[str, PartKind] | None = None
-        self.current: _Source | None = None
-        self.begun: Collection[str] = ()
+        self.kept = Keeper(self.items)
 
     def scan(self, blocks: Iterable[Block], *, begun: Collection[str] = ()) -> ScanResult:
         """Scan some blocks. Of each rule and source the first and the last ``keep`` hits are kept; of those that have ``begun`` as often before, only the last."""
-        self.sources = {}
-        self.current = None
-        self.begun = begun
+        self.kept = Keeper(self.items, begun)
         for block in blocks:
             self.block(block)
-        return self.result()
+        return self.kept.result()
+
+    def often(self, result: ScanResult) -> frozenset[str]:
+        """The expressions that were found as often as hits of them are kept."""
+        alike = Counter(item.id for item in self.items)  # two expressions of one name are counted together
+        return frozenset(item.id for item in self.items if alike[item.id] == 1 and result.counts.get(item.id, 0) >= item.keep)
 
     def block(self, block: Block) -> None:
         """Take one block."""
-        source = self._source(block)
+        self._enter(block)
         lined: bytes | None = getattr(block, "lined", None)
-        lines = _Lines(block)
+        lines = Lines(block)
         found: dict[int, Found] = {}
         opened: Opened = {}
         if lined is not None and (split := self._new_lines(block, len(lined))):
@@ -127,22 +87,16 @@ class Scanner:
             for known in self._by_key(block, lines) if lined is None else self._by_shape(block):
                 self._take(block, known, known[:], lines, found, opened)
                 known.clear()
-        self._keep(source, block, found, opened)
+        self.kept.take(block, found, opened)
         release: Callable[[], None] | None = getattr(block, "release", None)
         if release is not None:
             release()
 
-    def _source(self, block: Block) -> _Source:
-        source = self.sources.get(block.source)
-        if source is None:
-            source = self.sources[block.source] = _Source()
-        if self.current is not None and self.current is not source:
-            self._settle(self.current, {})
-        self.current = source
+    def _enter(self, block: Block) -> None:
+        self.kept.enter(block.source)
         if self.shapes_of != (block.source, block.part):  # where a message begins differs from source to source
             self._forget()
             self.shapes_of = (block.source, block.part)
-        return source
 
     def _forget(self) -> None:
         self.shapes.clear()
@@ -152,7 +106,7 @@ class Scanner:
         self.bytes = 0
         self.fleeting = False
 
-    def _by_table(self, block: Block, lined: bytes, lines: _Lines, alike: Alike) -> list[tuple[Shape, Sequence[int]]]:
+    def _by_table(self, block: Block, lined: bytes, lines: Lines, alike: Alike) -> list[tuple[Shape, Sequence[int]]]:
         """The shapes that may match, with their lines."""
         groups = alike.grouped(lined, self.shapes)
         count = len(groups.starts) - 1
@@ -163,7 +117,7 @@ class Scanner:
         if cut is not None:
             cut(groups.starts)
             lines.are(lined, groups.starts)
-        _tell(block, count, {}, rare=met)
+        tell(block, count, {}, rare=met)
         return [(known, numbers) for known, numbers in groups.of if known.numbers]
 
     def _by_shape(self, block: Block) -> list[Shape]:
@@ -171,7 +125,7 @@ class Scanner:
 
         To read lines one by one costs a third of splitting: each is gone, and its memory free, before the next one comes.
         """
-        zeroed = _zeroed(block)
+        zeroed = zeroed_of(block)
         touched: list[Shape] = []
         new: list[int] = []
         ends: dict[int, int] = {}  # line → where it ends
@@ -189,7 +143,7 @@ class Scanner:
                 known.append(i)
                 ends[i] = stream.tell()
         shapes = {i: zeroed[zeroed.rfind(b"\n", 0, ends[i] - 1) + 1 : ends[i]] for i in new}
-        _tell(block, i + 1, ends, rare=bool(new) and self._take_in(block, shapes, touched, i + 1))
+        tell(block, i + 1, ends, rare=bool(new) and self._take_in(block, shapes, touched, i + 1))
         return touched
 
     def _take_in(self, block: Block, new: dict[int, bytes], touched: list[Shape], lines: int) -> bool:
@@ -223,7 +177,7 @@ class Scanner:
         """The lines of a block, with all digits as 0, if most of the first ones are new, as most of the last block were; else none."""
         if not self.fleeting and (self.shapes or size < MANY):
             return []
-        lines = BytesIO(_zeroed(block)).readlines()
+        lines = BytesIO(zeroed_of(block)).readlines()
         first = lines[: max(_LEAST_FIRST, len(lines) // 8)]
         shapes = self.shapes
         self.fleeting = sum(line not in shapes for line in set(first)) > len(first) // 2
@@ -231,7 +185,7 @@ class Scanner:
 
     def _by_head(self, block: Block, lines: list[bytes]) -> _New:
         """The same where most lines are new, by their heads."""
-        zeroed = _zeroed(block)
+        zeroed = zeroed_of(block)
         touched: list[Shape] = []
         apart = {i: line for i, line in enumerate(lines) if uneven(line)} if uneven(zeroed) else {}
         even = lines
@@ -248,7 +202,7 @@ class Scanner:
         if apart := {i: line for i, line in apart.items() if not self._is_known(line, i, touched)}:
             self._take_in(block, apart, touched, len(lines))
         self._remember({shape: known for shape, known in fresh.items() if not rare or rare not in shape})
-        _tell(block, len(lines), {}, rare=bool(rare) and rare in zeroed)
+        tell(block, len(lines), {}, rare=bool(rare) and rare in zeroed)
         return _New(touched, fresh, whose, more)
 
     def _is_known(self, line: bytes, i: int, touched: list[Shape]) -> bool:
@@ -260,7 +214,7 @@ class Scanner:
             known.append(i)
         return known is not None
 
-    def _take_new(self, block: Block, new: _New, lines: _Lines, found: dict[int, Found], opened: Opened) -> None:
+    def _take_new(self, block: Block, new: _New, lines: Lines, found: dict[int, Found], opened: Opened) -> None:
         """What new lines match. Once it is known what is taken off them, those that are like no others need not be opened."""
         heads = self.heads
         as_new = [(known.head, known) for known in new.touched if heads.as_new(known)]
@@ -289,7 +243,7 @@ class Scanner:
                 self.bytes += len(shape) + _OF_AN_ENTRY
                 self.shapes[shape] = known if known.numbers else COLD
 
-    def _by_key(self, block: Block, raw: _Lines) -> list[Shape]:
+    def _by_key(self, block: Block, raw: Lines) -> list[Shape]:
         """The same for a block that has no shapes at hand: of the lines whose key is hot."""
         keys = block.keys
         numbers = self.matcher.index.lines
@@ -315,7 +269,7 @@ class Scanner:
             shape_.append(i)
         return touched
 
-    def _take(self, block: Block, known: Shape, numbers: Sequence[int], lines: _Lines, found: dict[int, Found], opened: Opened) -> None:
+    def _take(self, block: Block, known: Shape, numbers: Sequence[int], lines: Lines, found: dict[int, Found], opened: Opened) -> None:
         """What the lines of one shape match; the first ones are opened, to learn from them."""
         plan_ = known.plan
         if plan_ is None:
@@ -342,7 +296,7 @@ class Scanner:
                 of(found, number).add(matched, alone=plan_.alone)
 
     def _undoubted(
-        self, block: Block, known: Shape, numbers: Sequence[int], doubt: Doubt, lines: _Lines, found: dict[int, Found], opened: Opened
+        self, block: Block, known: Shape, numbers: Sequence[int], doubt: Doubt, lines: Lines, found: dict[int, Found], opened: Opened
     ) -> list[int]:
         """Those lines whose messages begin where they should; the others are opened."""
         line = lines.get()
@@ -351,7 +305,7 @@ class Scanner:
             self._open(block, known, i, lines, found, opened)
         return list(compress(numbers, begun))
 
-    def _take_more(self, block: Block, i: int, known: Shape, numbers: set[int], lines: _Lines, found: dict[int, Found], opened: Opened) -> None:
+    def _take_more(self, block: Block, i: int, known: Shape, numbers: set[int], lines: Lines, found: dict[int, Found], opened: Opened) -> None:
         """What a line matches besides what lines with its head do."""
         plan_ = known.plan
         if i not in opened and plan_ is not None:
@@ -367,7 +321,7 @@ class Scanner:
             if hits[number] is not None:
                 of(found, number).add((i,))
 
-    def _open(self, block: Block, known: Shape, i: int, lines: _Lines, found: dict[int, Found], opened: Opened) -> None:
+    def _open(self, block: Block, known: Shape, i: int, lines: Lines, found: dict[int, Found], opened: Opened) -> None:
         frame = block.frame(i)
         hits = {number: self.items[number].match(frame) for number in known.numbers}
         opened[i] = frame, hits
@@ -390,146 +344,6 @@ class Scanner:
     def _plan(self, block: Block, line: bytes, frame: Frame, items: list[Item], *, cut: int = 0, bare: bool = False) -> Plan | None:
         plain: bool = getattr(block, "plain", False)
         return plan(line, frame, items, block.part, cut=cut, bare=bare, prefixes=self.matcher.prefixes, plain=plain)
-
-    def _keep(self, source: _Source, block: Block, found: dict[int, Found], opened: Opened) -> None:
-        """Keep the first hits now; the others wait, since later ones may push them out."""
-        late: dict[int, Found] = {}
-        for number, of_it in found.items():
-            item, seen = self.items[number], source.seen.get(number, 0)
-            source.seen[number] = seen + of_it.count
-            room = 0 if item.id in self.begun else max(0, item.keep - seen)
-            if room:
-                source.first += self._hits(block, of_it.lines()[:room], number, opened)
-                of_it = of_it.beyond(room)
-            if of_it.count:
-                late[number] = of_it
-        self._settle(source, late)
-        # of what is not said all the time most will be kept: opened while the block is at hand
-        for number in [number for number, of_it in late.items() if of_it.count <= self.items[number].keep // 2]:
-            self._ring(source, number).extend(self._later(block, late.pop(number), number, opened))
-        source.waiting = (block, late, opened)
-
-    def _settle(self, source: _Source, newer: dict[int, Found]) -> None:
-        """Open the waiting lines of the block before, unless newer ones have pushed them out."""
-        block, late, opened = source.waiting or (None, {}, {})
-        source.waiting = None
-        for number, of_it in late.items():
-            item = self.items[number]
-            room = item.keep - (newer[number].count if number in newer else 0)
-            if block is not None and room > 0:
-                self._ring(source, number).extend(self._hits(block, of_it.lines()[-room:], number, opened))
-
-    def _ring(self, source: _Source, number: int) -> deque[Kept]:
-        ring = source.last.get(number)
-        if ring is None:
-            ring = source.last[number] = deque(maxlen=self.items[number].keep)
-        return ring
-
-    def _later(self, block: Block, of_it: Found, number: int, opened: Opened) -> Iterator[Kept]:
-        """As ``_hits``, but what needs no line above is opened only if it is still kept at the end."""
-        later: Callable[[int], Later] | None = getattr(block, "later", None)
-        alone = of_it.alone() if later is not None else ()
-        for i in of_it.lines():
-            if later is not None and i in alone and i not in opened:
-                yield block.first_line + i, number, later(i)
-            else:
-                yield from self._hits(block, [i], number, opened)
-
-    def _hits(self, block: Block, lines: list[int], number: int, opened: Opened) -> Iterator[Kept]:
-        for i in lines:
-            frame, hits = opened.get(i) or opened.setdefault(i, (block.frame(i), {}))
-            if number not in hits:
-                hits[number] = self.items[number].match(frame)
-            hit = hits[number]
-            if hit is not None:
-                yield frame.line_no, number, hit
-
-    def often(self, result: ScanResult) -> frozenset[str]:
-        """The expressions that were found as often as hits of them are kept."""
-        alike = Counter(item.id for item in self.items)  # two expressions of one name are counted together
-        return frozenset(item.id for item in self.items if alike[item.id] == 1 and result.counts.get(item.id, 0) >= item.keep)
-
-    def result(self) -> ScanResult:
-        """The hits kept, and the counts."""
-        if self.current is not None:
-            self._settle(self.current, {})
-        hits: list[Hit] = []
-        counts: dict[str, int] = {}
-        for source in self.sources.values():
-            kept = source.first + [entry for ring in source.last.values() for entry in ring]
-            for _, number, hit in sorted(kept, key=_by_line):
-                found = hit if isinstance(hit, Hit) else self.items[number].match(hit())
-                if found is not None:
-                    hits.append(found)
-            for number, seen in source.seen.items():
-                counts[self.items[number].id] = counts.get(self.items[number].id, 0) + seen
-        return ScanResult(hits=hits, counts=counts)
-
-
-def _by_line(entry: Kept) -> tuple[int, int]:
-    return entry[0], entry[1]
-
-
-class _Lines:
-    """The lines of a block as they stand, by number; split only if somebody asks. Empty for what has to be opened."""
-
-    __slots__ = ("_block", "_get", "_starts", "_text")
-
-    def __init__(self, block: Block) -> None:
-        self._block = block
-        self._get: Callable[[int], bytes] | None = None
-        self._text = b""
-        self._starts: memoryview | None = None
-
-    def are(self, text: bytes, starts: memoryview) -> None:
-        """Hear where each line of the block begins."""
-        self._text, self._starts = text, starts
-
-    def read(self, numbers: list[int]) -> list[bytes]:
-        """Some lines, which are all that will be asked for."""
-        lines = list(map(self.get(), numbers))
-        self._get = dict(zip(numbers, lines, strict=True)).__getitem__
-        return lines
-
-    def get(self) -> Callable[[int], bytes]:
-        """What gives a line. A block of journal entries gives them itself, if it can."""
-        if self._starts is not None:
-            text, starts = self._text, self._starts
-            return lambda i: text[starts[i] : starts[i + 1]]
-        if self._get is None:
-            block = self._block
-            lines: Callable[[], list[bytes]] | None = getattr(block, "texts", None)
-            own: Callable[[int], bytes] | None = getattr(block, "raw", None)
-            if lines is not None:
-                self._get = lines().__getitem__
-            elif own is not None:
-                self._get = own
-            else:
-                split = block.data.split(b"\n") if block.part not in (PartKind.JOURNAL_EXPORT, PartKind.JOURNAL_JSON) else []
-                self._get = split.__getitem__ if 0 <= len(split) - len(block.keys) <= 1 else _no_line
-        return self._get
-
-    def cut(self, numbers: Sequence[int], place: slice) -> list[bytes]:
-        """What stands at one place of some lines."""
-        if self._starts is not None:
-            return cut(self._text, self._starts, numbers, place)
-        line = self.get()
-        return [line(i)[place] for i in numbers]
-
-
-def _zeroed(block: Block) -> bytes:
-    zeroed: bytes = block.zeroed  # type: ignore[attr-defined]
-    return zeroed
-
-
-def _tell(block: Block, lines: int, ends: dict[int, int], *, rare: bool) -> None:
-    told: Told | None = getattr(block, "told", None)
-    if told is not None:
-        told(lines, ends, rare=rare)
-
-
-def _no_line(_: int) -> bytes:
-    return b""
 
 
 def scan(blocks: Iterable[Block], rules: RuleSet | Matcher) -> ScanResult:

@@ -13,6 +13,7 @@ from scipy import stats
 from forensics.compare import TOLERANCE, compare
 from forensics.errors import TargetError, UsageError
 from forensics.model import Comparison, Difference, Judgement
+from forensics.parse.matrix import OF_SERVER, SETTINGS
 
 MASK = Path(__file__).parents[1] / "data" / "mask" / "m-copy-fp32.json"
 
@@ -173,6 +174,19 @@ def test_a_corrupted_mask_is_worse_at_the_wide_trees_and_nowhere_else(tmp_path: 
     assert {d.where for d in found.differences if d.metric == "correct" and d.judgement is Judgement.WORSE} == {
         f"budget={budget} topk={topk}" for topk in (2, 4) for budget in (8, 16, 32)
     }
+
+
+@pytest.mark.parametrize("name", ["commit", "quant", "engine"])
+def test_rows_of_two_servers_are_held_against_each_other(name: str, tmp_path: Path) -> None:
+    rows = [row for row in json.loads(MASK.read_text()) if row["variant"] == "healthy"]
+    base, new = ([{**row, name: side} for row in rows] for side in ("a", "b"))
+    found = compared(tmp_path, base, new)
+    assert len([d for d in found.differences if d.metric == "correct"]) == len(rows)
+    assert not found.only_base
+
+
+def test_what_is_of_a_server_is_a_setting() -> None:
+    assert set(SETTINGS) > OF_SERVER
 
 
 def test_settings_that_differ_are_said(tmp_path: Path) -> None:
