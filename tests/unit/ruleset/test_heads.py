@@ -7,11 +7,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from forensics import parse
 from forensics.model import Capture, Coverage, Location, Pick, Role, Section, Target, TargetKind
 from forensics.parse.block import Block
-from forensics.ruleset import Matcher, RuleSet, Scanner, Search
+from forensics.ruleset import Matcher, RuleSet, Scanner, Search, learnt
 from forensics.ruleset.schema import Rule
 
 from .test_paths import MATCHERS, PREFIXES, RULES, TEXTS, _line_by_line, _same
@@ -121,3 +123,12 @@ def test_a_text_that_tells_nothing_behind_one_head_is_still_found_behind_others(
         result = scanner.scan(_blocks(path))
         assert result.counts == wanted, search
         assert scanner.heads._quiet, search  # else this has shown nothing
+
+
+@pytest.mark.parametrize("most", [1, 2, 2000])
+@given(text=st.text("#0[a", max_size=14))
+def test_what_is_taken_off_a_line_wherever_it_stands_is_seen(most: int, text: str) -> None:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(learnt, "_MOST_SIGNS", most)
+        assert learnt.uneven(text.encode()) == ("#000[" in text)
+        assert all(learnt.uneven(text.encode() + sign) for sign in (b"\x1b", b"\t", b"\r", b"\0"))
