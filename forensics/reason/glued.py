@@ -39,9 +39,15 @@ def of_another(lives: Sequence[Draft], state: UnitState, facts: Facts) -> bool:
     A process that never writes (a shell around the server) is in no journal, and a clock may be set: neither says so alone.
     """
     last = lives[-1]
-    if state.manager or not last.by_systemd or last.started_at is None or not last.pids or state.main_pid is None or state.main_pid in last.pids:
+    if state.manager or (state.main_pid is not None and state.main_pid in last.pids):
         return False
-    heard_at = max(t for t in (last.started_at, last.last_at, last.ended_at) if t is not None)
+    known = last.by_systemd and last.started_at is not None and last.pids and state.main_pid is not None
+    if last.ended_at is None and not known:  # where its end is in the journal, the rest need not be
+        return False
+    heard = [t for t in (last.started_at, last.last_at, last.ended_at) if t is not None]
+    if not heard:
+        return False
+    heard_at = max(heard)
     began = state.started_at if state.started_at is not None else state.since if state.active == "active" else None
     if began is None and state.since is not None and state.duration_s is not None:
         began = state.since - state.duration_s

@@ -99,6 +99,17 @@ def test_one_that_ended_otherwise_is_not_explained_by_those_before(tmp_path: Pat
     assert told.cause in (Cause.RESTART_LOOP, Cause.EXIT_CODE_DEATH)
 
 
+@pytest.mark.parametrize("first", [1, 5, 7])
+def test_of_a_life_whose_beginning_was_cut_off_a_later_end_is_not_the_end(first: int, tmp_path: Path) -> None:
+    journal = "\n".join(attempt(0, 4711)[first:9]) + "\n"
+    told = diagnosed(folder(tmp_path, journal=journal, status=GAVE_UP.replace(KILLED, "code=exited, status=2").replace("signal)", "exit-code)")))
+    assert told.cause is Cause.EXIT_CODE_DEATH
+    assert (told.died_after_s, len(told.lives)) == (34.911, 2)
+    assert told.started_at is not None
+    assert told.died_at is not None
+    assert told.started_at < told.died_at
+
+
 def test_a_state_of_hours_later_that_runs_is_of_a_life_of_its_own(tmp_path: Path) -> None:
     status = LATER.format(active="active (running)", ago="5h", duration="", end="python").replace(
         "    Process: 88123 ExecStart=/opt/bin/python -m sglang.launch_server --port 30000 (python)\n", ""
