@@ -19,7 +19,7 @@ from forensics.parse.lines import MAX_LINE, Piece
 from forensics.parse.unwrap import ANSI_BYTES, Opened, Unwrapper, unit_in
 
 DIGITS = b"0123456789"
-_ZEROS = bytes.maketrans(DIGITS, b"0" * len(DIGITS))
+ZEROS = bytes.maketrans(DIGITS, b"0" * len(DIGITS))
 _LOOK_BACK = 2000  # lines: a server's argparse usage text has about 400
 _CARRY_BYTES = 1 << 15
 _CARRY_LINES = 200
@@ -285,7 +285,7 @@ class TextBlock(Block):
     def zeroed(self) -> bytes:
         """That with every digit as 0."""
         if not self._zeroed:
-            self._zeroed = self.lined.translate(_ZEROS)
+            self._zeroed = self.lined.translate(ZEROS)
         return self._zeroed
 
     def cut(self, starts: Sequence[int]) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import overload
 
 from forensics.model import Frame, Origin, PartKind, Problem, order_of
-from forensics.parse.block import DIGITS, Block, Context, LookBack, is_stamped, made
+from forensics.parse.block import DIGITS, ZEROS, Block, Context, LookBack, is_stamped, made
 from forensics.parse.spoken import Spoken
 from forensics.parse.unwrap import ANSI_BYTES, Opened, Unwrapper, clean, origin_of, pid_of
 
@@ -28,7 +28,6 @@ _MAX_DIGITS = 20  # 64 bits
 _SEP = b"\x1f"  # ends the name of a writer; a message that holds one makes its whole block tell the writer of each line
 _LONGEST_WRITER = 256  # bytes; of a longer one, which hardly a program has, each line is read field by field
 _STDOUT, _OPEN = b"stdout" + _SEP, b"open" + _SEP
-_ZEROS = bytes.maketrans(DIGITS, b"0" * len(DIGITS))
 
 
 class _Keys(Sequence[bytes]):
@@ -129,7 +128,7 @@ class EntryBlock(Block):
     @property
     def zeroed(self) -> bytes:
         """That with every digit as 0."""
-        return self.lined.translate(_ZEROS)
+        return self.lined.translate(ZEROS)
 
     def texts(self) -> list[bytes]:
         """All lines as ``raw`` gives them. No digit of them tells who wrote one."""

@@ -12,9 +12,10 @@ from forensics.model import Advice, Cause, Change, Direction, EndBy, Signal
 from forensics.reason import beside, mistyped, remedy, rollback
 from forensics.reason.cite import last_words
 from forensics.reason.earlier import before_stop, met_stopped
+from forensics.reason.issue import failed
 from forensics.reason.known import KnownFacts
 from forensics.reason.manager import SYSTEMD, fitting, kind_of, name_of, operand
-from forensics.reason.place import Story, failed
+from forensics.reason.place import Story
 from forensics.reason.verdict import Verdict
 from forensics.ruleset import flags
 from forensics.ruleset.quantities import spoken

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 
 from forensics.model import ClientView, EndKind, MarkKind
-from forensics.reason.place import Story, error_times
+from forensics.reason.issue import error_times
+from forensics.reason.place import Story
 
 FAIR_S = 1.0  # stamps of two programs on one event
 NOT_READY = ("refused", "reset", "timed-out", "http-503", "unconnected", "not-ready")  # how a server that is not up yet meets its clients

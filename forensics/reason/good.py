@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from forensics.model import Life
-from forensics.reason.place import Story, failed
+from forensics.reason.issue import failed
+from forensics.reason.place import Story
 
 STEADY_S = 60.0  # a life that ended so soon after it was ready has not shown that it was good
 

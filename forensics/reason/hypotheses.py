@@ -9,9 +9,10 @@ from forensics.model import KERNEL_LOG, OWN_LINES, Cause, Coverage, Evidence, Hy
 from forensics.reason.advice import command_of, since_start, told
 from forensics.reason.cite import last_words
 from forensics.reason.earlier import met_stopped
+from forensics.reason.issue import failed
 from forensics.reason.known import KnownFacts
 from forensics.reason.manager import fitting, name_of, operand
-from forensics.reason.place import Story, failed
+from forensics.reason.place import Story
 from forensics.reason.rivals import quote, rivals
 from forensics.reason.signals import evidence
 from forensics.reason.verdict import Verdict

@@ -13,10 +13,11 @@ from forensics.reason.client import across_restart
 from forensics.reason.decoded import intervals
 from forensics.reason.drafted import Drafted, drafted
 from forensics.reason.figures import whole
+from forensics.reason.issue import error_times, failed
 from forensics.reason.join import argument, lines_of, printed
 from forensics.reason.manager import kind_of
 from forensics.reason.memory import Budget, budget
-from forensics.reason.place import Story, error_times, failed
+from forensics.reason.place import Story
 from forensics.reason.said import answer, is_asked, signals_of
 from forensics.reason.signals import evidence
 from forensics.reason.silence import silence

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from forensics import clock
 from forensics.model import Cause, EndBy, EndKind, Life, MarkKind, Origin, Phase, Role
-from forensics.reason.place import STAYED_S, Story
+from forensics.reason.issue import STAYED_S
+from forensics.reason.place import Story
 from forensics.reason.verdict import Verdict
 
 # the phase that a cause means by itself, for evidence in which no mark says one

@@ -6,8 +6,9 @@ from forensics import clock
 from forensics.model import Cause, EndKind, Health, MarkKind, Origin, Pick, Warn
 from forensics.reason import beside, silence
 from forensics.reason.door import false_ready
+from forensics.reason.issue import failed, stayed
 from forensics.reason.known import KnownFacts
-from forensics.reason.place import GAVE_UP, Story, failed, stayed
+from forensics.reason.place import GAVE_UP, Story
 from forensics.reason.startup import SET_BACK_S
 from forensics.reason.verdict import Verdict, leaves
 

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from forensics.model import Cause, EndBy, EndKind, Evidence, MarkKind, Origin, Phase, Role, Signal, Status
+from forensics.reason.issue import failed
 from forensics.reason.known import KnownFacts
-from forensics.reason.place import GAVE_UP, Story, failed
+from forensics.reason.place import GAVE_UP, Story
 from forensics.reason.said import is_asked
 from forensics.reason.weigh import HARMLESS, ORDER, fatal, firm, foreign, ranked, specific, survived
 from forensics.ruleset.schema import Rule

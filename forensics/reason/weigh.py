@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from forensics import lazily
 from forensics.model import Cause, Coverage, EndKind, MarkKind, Origin, PartKind, Record, Role, Signal, Status
 from forensics.reason.figures import whole
+from forensics.reason.issue import STAYED_S
 from forensics.reason.lives import Placed
-from forensics.reason.place import STAYED_S, Story
+from forensics.reason.place import Story
 from forensics.reason.startup import FRAME, LOADING, WARM_UP_REQUESTS
 
 ORDER = {Status.ESTABLISHED: 0, Status.SUPPORTED: 1, Status.POSSIBLE: 2, Status.RULED_OUT: 3}

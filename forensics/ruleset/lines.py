@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Protocol, cast
 
 from forensics.model import Frame, PartKind
 from forensics.ruleset.alike import cut
@@ -24,6 +24,20 @@ class Block(Protocol):
     def keys(self) -> Sequence[bytes]: ...
     def frame(self, i: int) -> Frame:
         """Open line ``i`` of the block."""
+        ...
+
+
+class Lined(Block, Protocol):
+    """A block that has its lines as one text as well."""
+
+    @property
+    def lined(self) -> bytes:
+        """Them with a line feed behind each."""
+        ...
+
+    @property
+    def zeroed(self) -> bytes:
+        """That with every digit as 0."""
         ...
 
 
@@ -76,8 +90,7 @@ class Lines:
 
 def zeroed_of(block: Block) -> bytes:
     """All lines of a block that has them as text, with every digit as 0."""
-    zeroed: bytes = block.zeroed  # type: ignore[attr-defined]
-    return zeroed
+    return cast("Lined", block).zeroed
 
 
 def tell(block: Block, lines: int, ends: dict[int, int], *, rare: bool) -> None:
