@@ -60,7 +60,7 @@ def diagnose(
     progress: Progress | None = None,
 ) -> list[Diagnosis]:
     """Look at targets, several hosts at the same time, and say what is wrong: one Diagnosis each, in their order (several for a host where several
-    units could be meant).
+    units could be meant). No target, and a ``bench``: that is looked at alone.
 
     ``since`` is epoch seconds or what a person types ("-2h"). ``bench_window`` says when (first and last error, epoch seconds of this machine) the
     output in ``bench`` was written, where its lines have no times of their own; ``bench_fields`` ("my_len=accept_len,…") what names of an own harness mean. ``sudo``: see ``collect.open_target``. ``rules``: those of
@@ -76,7 +76,10 @@ def diagnose(
     redaction = Redaction(redaction) if redaction else None
     words = [target_words] if isinstance(target_words, str) else list(target_words)
     after = since_when(since)
-    targets = collect.parse_targets(words)
+    if bench and not words:
+        targets, bench = [collect.target_of_files(bench)], ()
+    else:
+        targets = collect.parse_targets(words)
     loading = cache(lambda: ruleset.shipped_rules() if rules is None else rules)
     redactor = Redactor()  # one for all: what is host-1 in one answer is so in the next
     learnt = {id(target): threading.Event() for target in targets}

@@ -59,7 +59,7 @@ Exit codes (several targets: the worst, in the order 3 5 1 4 0):
 
 
 @click.command(epilog=EPILOG)
-@click.argument("targets", nargs=-1, required=True, metavar="TARGET…", shell_complete=screen.files)
+@click.argument("targets", nargs=-1, metavar="TARGET…", shell_complete=screen.files)
 @click.option("--unit", metavar="UNIT", help="The systemd unit. Without it, the one most worth a look; a mistyped name is resolved, and said.")
 @click.option("--since", metavar="TIME", help="How far back to look: -2h, '10 min ago', yesterday, 2026-05-09 10:00, @EPOCH.")
 @click.option(
@@ -67,7 +67,7 @@ Exit codes (several targets: the worst, in the order 3 5 1 4 0):
     "benches",
     multiple=True,
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Output of the benchmark or client that failed. May be repeated.",
+    help="Output of the benchmark or client that failed. May be repeated. Without a TARGET, it alone is looked at.",
 )
 @screen.fields_option("--bench-fields")
 @click.option("--format", "form", type=click.Choice(FORMATS), help="Default: text, or by the suffix of -o. JSON is one object a line.")
@@ -109,6 +109,8 @@ def command(
 
     Nothing on the host is changed. One ssh connection is made, with your own ssh.
     """
+    if not targets and (show_script or not benches):
+        raise click.MissingParameter(ctx=ctx, param=ctx.command.params[0])
     if show_script:
         from forensics.api import script_of
 

@@ -9,7 +9,7 @@ from forensics.collect.process import start_process
 from forensics.collect.question import Question
 from forensics.collect.saved import SavedSession
 from forensics.collect.session import Limits, Session, capture_from
-from forensics.collect.targets import parse_targets
+from forensics.collect.targets import parse_targets, target_of_files
 from forensics.collect.together import side_by_side
 
 __all__ = [
@@ -29,4 +29,5 @@ __all__ = [
     "save",
     "side_by_side",
     "start_process",
+    "target_of_files",
 ]

@@ -54,8 +54,13 @@ def parse_targets(words: Sequence[str]) -> list[Target]:
         elif (target := _one(word)) not in targets:  # said twice: one answer, and one folder to save it in
             targets.append(target)
     if files:
-        targets.insert(place, Target(kind=TargetKind.FILES, name=" ".join(files), paths=tuple(Path(f) for f in files)))
+        targets.insert(place, target_of_files(files))
     return targets
+
+
+def target_of_files(files: Sequence[Path | str]) -> Target:
+    """Files (``-`` is standard input) as one target, whatever else their names could mean."""
+    return Target(kind=TargetKind.FILES, name=" ".join(map(str, files)), paths=tuple(map(Path, files)))
 
 
 def ssh_target(destination: str, *, name: str | None = None) -> Target:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -207,6 +208,8 @@ def test_a_fault_of_our_own_does_not_look_like_an_explained_failure(capsys: pyte
     "words",
     [
         ["diagnose"],
+        ["diagnose", "--unit", "x"],
+        ["diagnose", "--show-script"],
         ["diagnose", "x", "--format", "yaml"],
         ["nonsense"],
         ["diagnose", "x", "--bench", "/no/such/file"],
@@ -220,6 +223,19 @@ def test_wrong_usage_exits_2_and_prints_nothing_on_standard_output(words: list[s
     out, err = capsys.readouterr()
     assert out == ""
     assert err
+
+
+def test_the_output_of_a_benchmark_is_diagnosed_alone_whatever_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("local").write_bytes((ROOT / "samples/mask-corruption/bench.json").read_bytes())
+    assert main(["diagnose", "--bench", "local", "--format", "json"]) == 1
+    got = json.loads(capsys.readouterr().out)
+    assert (got["cause"], got["target"]) == ("mask-corruption", "local")
+    Path("other.txt").write_bytes(Path("local").read_bytes())
+    assert main(["diagnose", "--bench", "local", "--bench", "other.txt", "--format", "json"]) == 1
+    assert json.loads(capsys.readouterr().out)["target"] == "local other.txt"
 
 
 def test_a_report_that_cannot_be_written_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
