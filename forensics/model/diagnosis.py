@@ -278,7 +278,7 @@ class Diagnosis:
     hypotheses: tuple[Hypothesis, ...] = ()
     advice: tuple[Advice, ...] = ()
     memory: Memory | None = None
-    trees: tuple[TreeFigure, ...] = ()  # where the verdict rests on them
+    trees: tuple[TreeFigure, ...] = ()  # where the verdict rests on them, or nothing is wrong with them
     changed: tuple[Change, ...] = ()
     good: Life | None = None  # the last good life before, which changed, novel and absent compare with
     novel: tuple[Template, ...] = ()

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from forensics import lazily, significance
 from forensics.model import BenchRun, Evidence, Matrix
-from forensics.reason.trees import FEWEST, SPREAD, Cell, looked_for, odds
+from forensics.reason.trees import FEWEST, SPREAD, Cell, by_chance, looked_for
 
 DROP = 0.15  # of the share of right answers: less is not worth a night, however sure
 CHANCE = 0.005  # a matrix is called wrong by chance once in two hundred
@@ -48,6 +48,8 @@ class Acceptance(NamedTuple):
     by_width: tuple[tuple[str, float], ...] = ()  # label and acceptance length, narrow to wide
     lines: tuple[Evidence, ...] = ()
     cells: tuple[Cell, ...] = ()  # all of the series, narrow to wide
+    branching: int = 0  # how many of them, the last, have several branches
+    plain: tuple[Cell, ...] = ()  # without speculation, under the same conditions
 
     @property
     def drop(self) -> float | None:
@@ -67,10 +69,10 @@ class Acceptance(NamedTuple):
         if self.chance is not None and self.drop is not None and self.drop >= DROP:
             of = [f"{right} of {n}" for right, n in filter(None, (self.narrow_right, self.wide_right))] or [f"{self.narrow:.0%}", f"{self.wide:.0%}"]
             figures = f"{of[0]} right with {self.narrow_label}, {of[1]} with {self.wide_label}"
-            return f"{self._named}{figures}; chance alone does that once in {odds(self.chance)}{self._others}"
+            return f"{self._named}{figures}; {by_chance(self.chance)}{self._others}"
         if self.shorter_than is not None and self.length_chance is not None:
             figures = f"{self.narrow_len:.2f} tokens a step with {self.shorter_than}, {self.wide_len:.2f} with {self.wide_label}"
-            return f"{self._named}{figures}; chance alone does that once in {odds(self.length_chance)}{self._others}"
+            return f"{self._named}{figures}; {by_chance(self.length_chance)}{self._others}"
         return None
 
     @property
@@ -96,7 +98,7 @@ class Acceptance(NamedTuple):
 
 def acceptance(benches: tuple[BenchRun, ...]) -> Acceptance | None:
     """The series that falls most; None where nothing was measured by width."""
-    found = [judged for bench in benches for judged in _judged(bench)]
+    found = [one for bench in benches for one in judged(bench)]
     if len(found) < 2:
         return found[0] if found else None
     told = _told_apart(found)
@@ -116,14 +118,15 @@ def _short(value: str) -> str:
     return value if len(value) <= LONGEST else f"{value[: LONGEST - 1]}…"
 
 
-def _judged(bench: BenchRun) -> Iterator[Acceptance]:
+def judged(bench: BenchRun) -> Iterator[Acceptance]:
+    """Each series of a result by itself."""
     asked = _asked(bench.matrix)
     for plain, rows in _series(bench.matrix):
         cells, alone = (_cells(bench.source, group, asked) for group in (rows, plain))
         straight = [c for c in cells if (c.topk or 0) <= 1] if any(c.topk is not None for c in cells) else cells[:1]
         branching = cells[len(straight) :]  # narrow to wide, those with a single branch first
         if branching and (straight or alone):
-            yield _judge(straight or alone, branching)
+            yield _judge(straight or alone, branching)._replace(branching=len(branching), plain=tuple(alone))
 
 
 def _series(matrix: Sequence[Matrix]) -> Iterator[tuple[list[Matrix], list[Matrix]]]:

@@ -69,9 +69,9 @@ def headline(
     if cause in (Cause.UNKNOWN, Cause.STARTUP_RACE, Cause.STARTUP_HANG) and before_stop(story) is not None:
         return _met_before(story, client, cause)
     if cause is Cause.UNKNOWN:
-        return _unknown(story, pick, client)
+        return _unknown(story, pick, client, known)
     if cause is Cause.HEALTHY:
-        return _healthy(story, verdict)
+        return _healthy(story, verdict, known)
     if cause is Cause.OPERATOR_STOP:
         return _stopped(story, verdict, why) + _met_down(story, client)
     if cause in (Cause.STARTUP_RACE, Cause.STARTUP_HANG):
@@ -213,7 +213,7 @@ def _loop(story: Story) -> str:
     return ""
 
 
-def _healthy(story: Story, verdict: Verdict) -> str:
+def _healthy(story: Story, verdict: Verdict, known: KnownFacts) -> str:
     life = story.issue
     if life.alive and not life.ready and not verdict.signals:
         since = f" since {clock.iso(life.started_at)}" if life.started_at is not None else ""
@@ -222,6 +222,7 @@ def _healthy(story: Story, verdict: Verdict) -> str:
     name = _saw(story) if nobody_meant(story) and not ready else ""
     answered = sum(b.ok or 0 for b in story.facts.benches)
     ready += f"; {answered} requests of the client were answered" if answered and not ready else ""
+    ready += f"; {known.sound.told}" if known.sound is not None and known.sound.told is not None else ""
     return f"{name or story.name}{';' if name else ':'} nothing wrong was found{ready}" + (
         "" if life.alive else " (whether it still runs is not in this evidence)"
     )
@@ -349,7 +350,7 @@ def _steps(life: Life) -> str:
     return f", {life.progress.done} of {life.progress.of} {life.progress.what}".rstrip() if life.progress else ""
 
 
-def _unknown(story: Story, pick: Pick, client: ClientView | None) -> str:
+def _unknown(story: Story, pick: Pick, client: ClientView | None, known: KnownFacts) -> str:
     name, life = story.name, story.issue
     if story.unit is None and pick.why and story.profile is None:
         count = f" (looked at {len(story.facts.unit_names)} units)" if story.facts.unit_names else ""
@@ -358,6 +359,8 @@ def _unknown(story: Story, pick: Pick, client: ClientView | None) -> str:
         alive = "it is alive" if life.alive else "this evidence does not say whether it is alive"
         return f"{name} was last seen starting (phase {life.phase}{_steps(life)}); {alive}"
     if nobody_meant(story) and not life.ready and (saw := _saw(story)):
+        if known.sound is not None and known.sound.doubt is not None:
+            return f"{saw}; no fault is seen, nor ruled out: {known.sound.doubt}"
         return f"{saw}; no line in it says what is wrong" if printed(story.facts) else saw
     if life.end.kind is EndKind.NONE and life.alive is None and life.ready_at is not None and client is not None and client.refused:
         return f"{name} was ready at {clock.hms(life.ready_at)} UTC, and a client was refused; its log says nothing of an end, nor of what is wrong"

@@ -21,6 +21,7 @@ from forensics.reason.place import Story
 from forensics.reason.said import answer, is_asked, signals_of
 from forensics.reason.signals import evidence
 from forensics.reason.silence import silence
+from forensics.reason.sound import Sound, sound
 
 NO_DRAFT = 1.005  # the bonus token alone; printed with two digits
 REJECTED = ("http-429", "http-503", "http-413", "too-long")
@@ -40,6 +41,11 @@ class KnownFacts:
     def drafted(self) -> Drafted | None:
         """What the server's own lines tell of its drafts; asked only where no benchmark has measured their length."""
         return drafted(self.story)
+
+    @cached_property
+    def sound(self) -> Sound | None:
+        """Whether all that benchmarks have measured by width is in order."""
+        return sound(self.story.facts.benches)
 
     def get(self, name: str) -> Known:
         """The fact of that name; unknown names are unknown facts (the loader refuses them before)."""
@@ -328,6 +334,9 @@ def _accept(known: KnownFacts, rest: str) -> Value:
         ones = [i for i in told if i.length < NO_DRAFT]
         value = len(told) if rest == "intervals" else len(ones) / len(told) if told else None
         return value, tuple(i.line for i in ones[:2])
+    if rest in ("sound", "sound_told"):
+        held = known.sound
+        return (None, ()) if held is None else (held.told is not None if rest == "sound" else held.told, held.lines)
     found = known.accept
     if rest.startswith("log_"):
         by_log = known.drafted if found is None or found.length_chance is None else None

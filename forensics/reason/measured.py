@@ -1,4 +1,4 @@
-"""What was measured of the trees that a verdict rests on, as the report shows it: of a benchmark, else of the server's own lines. Judges nothing."""
+"""What was measured of the trees that a verdict rests on, or that nothing is wrong with, as the report shows it: of a benchmark, else of the server's own lines. Judges nothing."""
 
 from __future__ import annotations
 
@@ -13,11 +13,8 @@ RIGHT, LENGTH = "right answers", "tokens a step"
 
 
 def measured(known: KnownFacts, cause: Cause) -> tuple[TreeFigure, ...]:
-    """Figures of all trees of the series that tells most; none where the cause is another."""
-    if cause is not Cause.MASK_CORRUPTION:
-        return ()
-    found = known.accept
-    cells = found.cells if found is not None and found.told is not None else known.drafted.cells if known.drafted is not None else ()
+    """Figures of all trees of the series that tells most; none where the cause is another, or nobody asks about trees."""
+    cells = _cells(known, cause)
     narrow = [c.correct for c in cells if (c.topk or 0) <= 1 and c.correct is not None]
     best = sum(narrow) / len(narrow) if narrow else None
     figures = [
@@ -30,6 +27,15 @@ def measured(known: KnownFacts, cause: Cause) -> tuple[TreeFigure, ...]:
     return (*figures, *(
         TreeFigure(metric=LENGTH, topk=c.topk or 0, budget=c.budget or 0, value=c.length, wrong=_shorter(c, cells)) for c in cells if c.length is not None
     ))  # fmt: skip
+
+
+def _cells(known: KnownFacts, cause: Cause) -> Sequence[Cell]:
+    if cause in (Cause.HEALTHY, Cause.UNKNOWN):
+        return known.sound.cells if known.sound is not None else ()
+    if cause is not Cause.MASK_CORRUPTION:
+        return ()
+    found = known.accept
+    return found.cells if found is not None and found.told is not None else known.drafted.cells if known.drafted is not None else ()
 
 
 def _shorter(cell: Cell, cells: Sequence[Cell]) -> bool:

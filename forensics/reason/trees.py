@@ -114,6 +114,11 @@ def odds(chance: float) -> str:
     return f"{times:.0f}"
 
 
+def by_chance(chance: float) -> str:
+    """How likely luck alone is, in a clause."""
+    return "chance alone does that often" if chance > 0.2 else f"chance alone does that once in {odds(chance)}"
+
+
 def _length(cell: Cell) -> float:
     return cell.length or 0.0
 

@@ -130,6 +130,8 @@ accept.chance            number  share  the chance that luck alone explains that
 accept.length_drop       number  share  how much shorter a tree is accepted than one that is a part of it
 accept.length_chance     number  share  the chance that luck alone explains that
 accept.told              text    -      these figures in words
+accept.sound             bool    -      the answers hold at every width, and with a wrong tree mask they would not have
+accept.sound_told        text    -      these figures in words
 accept.first_bad         text    -      the narrowest tree whose answers are wrong
 accept.log_drop          number  share  as length_drop, out of the server's own lines alone, where no benchmark has measured a length
 accept.log_chance        number  share  the chance that luck alone explains that, if all starts were asked alike

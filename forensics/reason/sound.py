@@ -1,0 +1,134 @@
+"""Say when measured trees are sound: the answers hold at every width, and with a mask that is read wrongly they would not have. Judges whole result files, never a log.
+
+That nothing falls is no news where nothing could have fallen: too narrow trees, too few answers, or answers that nobody checked.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from forensics import significance
+from forensics.model import BenchRun, Evidence
+from forensics.reason.acceptance import DROP, Acceptance, judged
+from forensics.reason.trees import Cell, by_chance
+
+BROKEN = (
+    (32, 0.15),
+    (16, 0.4),
+    (8, 0.7),
+)  # the share still right with a mask that is ignored, from that budget on: 2, 6 and 11 of 16 on SGLang 0.5.11
+UNSEEN = 0.05  # the chance that it would not have shown
+UNSURE = 0.05  # the chance of a fall that is no verdict, and no rest either
+MOSTLY = 0.9  # of the answers right with one branch: where nobody says what the plain run gives, that is near it
+HARDLY = 1.3  # tokens a step, below which drafting gains next to nothing
+_COUNTED = 400  # answers of a tree: more say no more
+
+
+class Sound(NamedTuple):
+    """``told``: the figures in words where all series are sound. ``doubt``: else what falls a little, or what was not measured."""
+
+    told: str | None
+    doubt: str | None
+    lines: tuple[Evidence, ...] = ()
+    cells: tuple[Cell, ...] = ()
+
+
+def sound(benches: Sequence[BenchRun]) -> Sound | None:
+    """What all series of these results say together; None where nothing was measured by width, or where something falls by more than chance."""
+    series = [one for bench in benches for one in judged(bench)]
+    if not series or any(one.falls for one in series):
+        return None
+    for one in series:
+        if doubt := _doubt(one):
+            return Sound(told=None, doubt=doubt, lines=one.lines, cells=one.cells)
+    least = min(series, key=lambda one: min(c.correct or 0.0 for c in _answered(_branching(one))))
+    return Sound(told=_told(least, len(series)), doubt=None, lines=least.lines, cells=least.cells)
+
+
+def _doubt(one: Acceptance) -> str | None:
+    """Why a series in which nothing surely falls is not called sound; None where it is."""
+    if one.told is not None:
+        return f"{one.told}, which is not enough to tell"
+    straight, branching = _answered(_straight(one)), _answered(_branching(one))
+    if not branching or not (straight or _answered(one.plain)):
+        return "whether the answers are right was not measured, and a wrong tree mask need not show in lengths"
+    narrow, plain = _mean(straight), _mean(_answered(one.plain))
+    if narrow is not None and plain is not None and narrow < plain - DROP:
+        return f"{narrow:.0%} of the answers are right with a single branch and {plain:.0%} without speculation"
+    if plain is None and (narrow or 0.0) < MOSTLY:
+        return f"{narrow or 0.0:.0%} of the answers are right with a single branch, and no plain run says whether that is right"
+    for cell in branching:
+        if less := _less(cell, [*straight, *_answered(one.plain)]):
+            return less
+    if math.prod(_unseen(c) for c in branching) > UNSEEN:
+        return "a wrong tree mask shows in wide trees and in many answers: measure budgets of 16 and more, with 16 answers or more each"
+    return None
+
+
+def _less(cell: Cell, others: Sequence[Cell]) -> str | None:
+    """In words, where a tree has fewer right answers than those with one branch, by more than luck mostly does."""
+    share = _mean(others) or 0.0
+    if (cell.correct or 0.0) >= share:
+        return None
+    counts = [c.count for c in others if c.count]
+    if cell.count and counts:
+        chance = significance.fewer(*cell.count, sum(right for right, _ in counts), sum(n for _, n in counts))
+        if chance >= UNSURE and share - (cell.correct or 0.0) < DROP:
+            return None
+        of = f"{cell.count[0]} of {cell.count[1]} answers are right with {cell.tree}, {share:.0%} with a single branch"
+        return f"{of}; {by_chance(chance)}, which is not enough to tell"
+    if share - (cell.correct or 0.0) < DROP / 2:
+        return None
+    return f"{cell.correct:.0%} of the answers are right with {cell.tree}, {share:.0%} with a single branch, and of how many is not said"
+
+
+def _unseen(cell: Cell) -> float:
+    """The chance of so many right answers though the mask is wrong."""
+    right_by_luck = next((share for budget, share in BROKEN if (cell.budget or 0) >= budget), 1.0)
+    share = cell.correct or 0.0
+    n = cell.asked or (1 if share >= 1 else round(1 / (1 - share)))  # of that many at least: 0.98 is of fifty, 1.0 may be of one
+    n = min(n, _COUNTED)
+    least = min(n, round(share * n))
+    return math.fsum(math.comb(n, k) * right_by_luck**k * (1 - right_by_luck) ** (n - k) for k in range(least, n + 1))
+
+
+def _told(one: Acceptance, series: int) -> str:
+    branching = _answered(_branching(one))
+    worst = min(branching, key=lambda c: (c.correct or 0.0, -(c.budget or 0), -(c.topk or 0)))
+    straight = _answered(_straight(one))
+    before = (
+        f"{_share(max(straight, key=lambda c: c.correct or 0.0))} right with a single branch"
+        if straight
+        else f"{_share(_answered(one.plain)[0])} without speculation"
+    )
+    among = f", the least of {len(branching)} with branches" if len(branching) > 1 else ""
+    told = f"the answers stay right as the draft tree widens ({before}, {_share(worst)} with {worst.tree}{among}"
+    told += "; of how many answers is not said" if any(c.count is None for c in branching) else ""
+    told += f"; the same in {series - 1} more series)" if series > 1 else ")"
+    lengths = [c.length for c in one.cells if c.length is not None]
+    if not lengths:
+        return told
+    hardly = ", so hardly a draft is accepted" if max(lengths) < HARDLY else ""
+    return f"{told}, with {min(lengths):.2f} to {max(lengths):.2f} tokens a step{hardly}"
+
+
+def _share(cell: Cell) -> str:
+    return "{} of {}".format(*cell.count) if cell.count else f"{cell.correct:.0%}"
+
+
+def _straight(one: Acceptance) -> list[Cell]:
+    return [c for c in one.cells if c not in _branching(one)]
+
+
+def _branching(one: Acceptance) -> tuple[Cell, ...]:
+    return one.cells[len(one.cells) - one.branching :]
+
+
+def _answered(cells: Iterable[Cell]) -> list[Cell]:
+    return [c for c in cells if c.correct is not None]
+
+
+def _mean(cells: Sequence[Cell]) -> float | None:
+    return math.fsum(c.correct or 0.0 for c in cells) / len(cells) if cells else None
