@@ -267,7 +267,7 @@ class Fold:
         elif mark.kind is MarkKind.CHILD_EXIT:
             if (code := whole(captures.get("code"))) is not None:
                 draft.child_codes.append(code)
-        elif mark.kind is MarkKind.SERVING and not (draft.by_systemd or draft.opened or draft.startup.told or self._runs):
+        elif (mark.up or mark.kind is MarkKind.SERVING) and not (draft.by_systemd or draft.opened or draft.startup.told or self._runs):
             draft.midway, draft.started_at = True, None
         elif mark.kind is MarkKind.FINISHED:
             draft.finished = True

@@ -55,6 +55,7 @@ class Startup:
     def feed(self, mark: Mark, record: Record, captures: dict[str, str]) -> None:
         """Take one mark of the server."""
         kind, at = mark.kind, record.at
+        self.ready, self.listening = self.ready or mark.up, self.listening or mark.up
         # a line can name any rank: beyond what any machine has they count as the whole
         rank = record.rank if record.rank in self.open_of or len(self.open_of) < MOST_RANKS else ""
         if mark.what == FRAME:

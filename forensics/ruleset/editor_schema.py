@@ -99,6 +99,7 @@ def _profile() -> Json:
         "draft": {"type": "boolean", "description": "belongs to the draft model of speculative decoding"},
         "opens": {"type": "boolean", "description": "opens a life where systemd does not say"},
         "library": {"type": "boolean", "description": "a library writes it, in other programs too: never says which server it is"},
+        "up": {"type": "boolean", "description": "written by a server that is up already, and loads on demand"},
         "warms": {"type": "boolean", "description": "the server's own warm-up writes the same"},
         "style": {"enum": ["kwargs", "dict", "map"], "description": "how the captured 'args' are written"},
         "what": _text("what a progress counts; 'frame' for a line of a traceback; the name of a software"),

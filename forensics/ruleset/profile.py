@@ -125,7 +125,7 @@ def _marks(table: Table, name: str, from_: Origin) -> tuple[Mark, ...]:
         own_from = item.word("from", Origin)
         keep = item.whole("keep", least=1)
         next_, again = item.word("next", Phase), item.word("again", Phase)
-        draft, opens, warms, library = (item.flag(name) for name in ("draft", "opens", "warms", "library"))
+        draft, opens, up, warms, library = (item.flag(name) for name in ("draft", "opens", "up", "warms", "library"))
         style = item.choice("style", ("kwargs", "dict", "map"))
         what, version = item.text("what"), _versions(item)
         if kind is MarkKind.SOFTWARE:
@@ -135,7 +135,8 @@ def _marks(table: Table, name: str, from_: Origin) -> tuple[Mark, ...]:
             continue
         mark = Mark(
             id=f"{base}#{numbers[base]}", kind=kind, line=line, profile=name, from_=own_from or from_, phase=phase, next=next_, again=again,
-            draft=draft, opens=opens, warms=warms, library=library, style=style, what=what, version=version, keep=keep or 200, hit=hit, miss=miss, at=at,
+            draft=draft, opens=opens, up=up, warms=warms, library=library, style=style, what=what, version=version, keep=keep or 200, hit=hit, miss=miss,
+            at=at,
         )  # fmt: skip
         marks.append(mark)
     return tuple(marks)

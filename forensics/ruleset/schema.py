@@ -100,6 +100,7 @@ class Mark:
     again: Phase | None = None  # what a second begin on the same rank means (a server that loads its draft model with the same words)
     opens: bool = False  # opens a life where systemd does not say
     library: bool = False  # a library writes it, in other programs too: says where a life is, and not which server it is
+    up: bool = False  # written by a server that is up already: it loads on demand, and an excerpt may begin there
     warms: bool = False  # the server's own warm-up writes the same: says nothing before it is ready
     style: str | None = None  # of the captured arguments: kwargs, dict, map
     what: str | None = None  # what a progress counts; the name of a software (or a group ``name`` of its line)
