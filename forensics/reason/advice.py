@@ -310,8 +310,10 @@ def concrete(text: str, known: KnownFacts) -> str:
 
 
 def since_start(story: Story) -> str:
-    """``--since '2026-05-09 10:15:18 UTC'``, as journalctl takes the start of the life at issue; "" where that is not known."""
+    """``--since '2026-05-09 10:15:18 UTC'``, as journalctl takes the start of the life at issue, or the first that was heard of it; "" where no time is known."""
     at = story.issue.started_at
+    if at is None:
+        at = min((p.seen.record.at for p in story.placed if p.life == story.issue.index and p.seen.record.at is not None), default=None)
     return "" if at is None else since(story, at)
 
 
