@@ -19,6 +19,7 @@ from forensics.collect.targets import parse_targets
 from forensics.errors import BundleError, TargetError, UsageError
 from forensics.model import Capture, Origin, PartKind, Section, Target, TargetKind
 from forensics.parse import export, sniff, turned
+from forensics.parse.part import Part
 from forensics.parse.unwrap import ServerPrefixes, Unwrapper, clean
 from fuzz import corpus
 from fuzz.checks import diagnosis_holds, facts_hold, hold, lines_of, problems_in
@@ -76,7 +77,7 @@ def frames(data: bytes) -> None:
             problems_in(block.problems, first=1, last=last, source="x")
 
 
-def _turned(section: Section, part: sniff.Part, raw: bytes) -> None:
+def _turned(section: Section, part: Part, raw: bytes) -> None:
     if part.kind in (PartKind.JOURNAL_TEXT, PartKind.JOURNAL_JSON, PartKind.KERNEL) and len(raw) < 1 << 16 and turned.newest_first(section, part):
         pieces = list(turned.turned(section, part))
         end = len(raw) if part.end is None else part.end

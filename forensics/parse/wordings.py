@@ -18,7 +18,7 @@ from forensics.parse import frame as framing
 from forensics.parse import sniff
 from forensics.parse.block import Block, TextBlock, all_of
 from forensics.parse.lines import Border
-from forensics.parse.sniff import Part
+from forensics.parse.part import Part
 from forensics.parse.unwrap import ServerPrefixes
 
 SMALL = 4 << 20  # bytes of a part that is read from its beginning, wherever the stretch lies

@@ -15,6 +15,7 @@ from forensics import parse
 from forensics.model import PartKind
 from forensics.parse import client, export, host, peer, sniff, systemd, tails, unitstate
 from forensics.parse.asked import asked_unit
+from forensics.parse.part import Part
 from tests.unit.counting import steps
 from tests.unit.parse.framing import blocks_of, frames_of, section_of, written
 
@@ -135,7 +136,7 @@ def test_a_command_that_says_the_same_again_and_again_is_what_it_begins_with(tmp
     assert part.kind is PartKind.SERVER
 
 
-def _parts(text: bytes, folder: Path) -> list[sniff.Part]:
+def _parts(text: bytes, folder: Path) -> list[Part]:
     return sniff.parts(written(folder, text, name="x.txt"))
 
 
