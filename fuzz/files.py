@@ -7,6 +7,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
@@ -56,14 +57,14 @@ def frames(data: bytes) -> None:
         path = made / "x"
         path.write_bytes(raw)
         section = Section(name="x", path=path, part=part)
-        found = sniff.parts(section)
+        found = sniff.parts(section, rules().columns)
         covered = [(p.start, p.end if p.end is not None else len(raw)) for p in found]
         hold(all(0 <= a <= b <= len(raw) for a, b in covered), f"a part beyond its file: {covered}")
         hold(all(before[1] <= after[0] for before, after in pairwise(covered)), f"parts that overlap: {covered}")
         for one in found:
             _turned(section, one, raw)
         last = raw.count(b"\n") + 1
-        capture = Capture(target=Target(kind=TargetKind.FILES, name="x"), sections=(section,))
+        capture = Capture(target=Target(kind=TargetKind.FILES, name="x"), sections=(section,), columns=rules().columns)
         in_order = True  # a turned journal counts from its end
         for block in parse.frames(capture, rules().prefixes):
             in_order = in_order and not any(p.text == turned.TURNED for p in block.problems)
@@ -110,7 +111,7 @@ def _given(data: bytes, made: Path) -> Capture | None:
         os.utime(made / name, (NOW, NOW))
     try:
         with collect.open_target(Target(kind=TargetKind.FILES, name="fuzzed", paths=(made,))) as session:
-            return collect.capture_from(session, session.ask(()))
+            return replace(collect.capture_from(session, session.ask(())), columns=rules().columns)
     except TargetError:
         return None
 

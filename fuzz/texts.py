@@ -31,6 +31,7 @@ from forensics.parse import (
 from forensics.ruleset import condition
 from fuzz.checks import hold, problems_in
 from fuzz.corpus import NOW
+from fuzz.files import rules
 
 
 def text_parser(read: Callable[..., Any], data: bytes) -> None:
@@ -50,14 +51,15 @@ def results(data: bytes) -> None:
     """Both readers of a client's results; what they cite stands in the text."""
     text = data.decode("utf-8", "replace")
     lines = text.split("\n")
+    columns = rules().columns
     for read in (bench.read, bench.read_json):
-        runs, problems = read(text, source="s")
+        runs, problems = read(text, source="s", columns=columns)
         problems_in(problems, first=1, last=len(lines))
         for run in runs:
             for line in (*(row.line_no for row in run.rows), *(m.line_no for m in run.matrix)):
                 hold(1 <= line <= len(lines), "a row beyond the text")
             json.dumps([dict(run.metrics), run.asked, run.ok, run.failed, run.port], allow_nan=False)
-    for run in bench.read(text, source="s")[0]:
+    for run in bench.read(text, source="s", columns=columns)[0]:
         for row in run.rows:
             hold(row.text in lines[row.line_no - 1], f"a row that is not in its line: {row}")
     client.read(text, source="s", latest=NOW)

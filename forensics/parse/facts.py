@@ -39,7 +39,7 @@ def facts(capture: Capture, scan: Scanned, *, tails: Ends | None = None, about: 
     """
     got = Gathered(problems=list(capture.problems))
     for section in capture.sections:
-        section_into(section, got)
+        section_into(section, capture.columns, got)
     kept = [*(hit.frame for hit in scan.hits), *(tails.frames() if tails else ())]
     started = sinceboot.starts(kept)
     alone = told_at(capture, got) is None and not got.clients and sinceboot.only_since_boot(kept, started)
@@ -69,7 +69,7 @@ def facts(capture: Capture, scan: Scanned, *, tails: Ends | None = None, about: 
     ends = tails.tails(record, (lambda frame: hosts.of_host(frame, host)) if host else None) if tails else {}
     zoned = zones.of_clients(kept, got.states, found_zones)
     for section, part in got.clients:
-        client_into(section, part, latest, zoned, got, dict(capture.bench_fields), pages)
+        client_into(section, part, latest, zoned, got, capture.columns, pages)
     if not (seen or got.states or got.runs) and (told_by_core := endings.state_of(got.around.cores)) is not None:
         got.states.append((PartKind.STATUS, told_by_core))
     spoken = spoken_of(seen, ends)

@@ -39,7 +39,7 @@ def stretches(capture: Capture, prefixes: Sequence[str], *, step: int = PIECE) -
     server = ServerPrefixes(prefixes)
     for section in capture.sections:
         init = Init(section)
-        for part in sniff.parts(section):
+        for part in sniff.parts(section, capture.columns):
             yield Stretch(section=section, part=part, server=server, init=init, reach=Reach(step=step))
 
 

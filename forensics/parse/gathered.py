@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from forensics import lazily
-from forensics.model import Asked, BenchRun, Boot, Coverage, Gpu, GpuProcess, Listener, PartKind, Probe, Problem, Run, Section, UnitState
+from forensics.model import Asked, BenchRun, Boot, Columns, Coverage, Gpu, GpuProcess, Listener, PartKind, Probe, Problem, Run, Section, UnitState
 from forensics.parse import bench, client, container, hostfacts, junit, machine, pod, sniff, systemd, unitstate, written
 from forensics.parse import host as answers
 from forensics.parse.asked import asked_unit
@@ -47,9 +47,9 @@ class Gathered:
     problems: list[Problem] = field(default_factory=list)
 
 
-def section_into(section: Section, got: Gathered) -> None:
+def section_into(section: Section, columns: Columns, got: Gathered) -> None:
     """All that a section tells without its lines being weighed; what its clients tell waits until the year is known."""
-    parts = sniff.parts(section)
+    parts = sniff.parts(section, columns)
     got.kinds[section.name] = tuple(dict.fromkeys(part.kind for part in parts))
     got.stretches[section.name] = tuple((part.first_line, part.kind) for part in parts)
     live = section.part is not None
@@ -157,16 +157,16 @@ _READERS: Mapping[PartKind, Callable[[str, str, int, Gathered], None]] = {
 
 
 def client_into(
-    section: Section, part: Part, latest: float | None, zoned: client.Zoned, got: Gathered, fields: Mapping[str, str], pages: written.Pages
+    section: Section, part: Part, latest: float | None, zoned: client.Zoned, got: Gathered, columns: Columns, pages: written.Pages
 ) -> None:
     """What the output or result of a client tells; ``latest`` completes its stamps, ``zoned`` says what the names of zones in them mean."""
     if part.kind is PartKind.BENCH_JSON and part.end is None and section.size() > MAX_JSON:
         with section.open() as stream:
             stream.seek(part.start)
-            runs, problems = bench.read_large(stream, source=section.name, first_line=part.first_line, fields=fields)
+            runs, problems = bench.read_large(stream, source=section.name, first_line=part.first_line, columns=columns)
     elif part.kind is PartKind.BENCH_JSON:
         text = read_text(section, part, MAX_JSON, got.problems)
-        runs, problems = bench.read_json(text, source=section.name, first_line=part.first_line, fields=fields)
+        runs, problems = bench.read_json(text, source=section.name, first_line=part.first_line, columns=columns)
     else:
         text = read_text(section, part, MAX_TEXT, got.problems)
         if junit.is_junit(text):
@@ -175,10 +175,10 @@ def client_into(
             return
         text = written.without(pages.of(section.name), part.first_line, text)
         runs, problems = bench.read(
-            text, source=section.name, first_line=part.first_line, command=part.command, latest=latest, zoned=zoned, fields=fields
+            text, source=section.name, first_line=part.first_line, command=part.command, latest=latest, zoned=zoned, columns=columns
         )
         if text.lstrip()[:1] in ("{", "["):  # a result that was given as a client's output
-            of_json, said = bench.read_json(text, source=section.name, first_line=part.first_line, fields=fields)
+            of_json, said = bench.read_json(text, source=section.name, first_line=part.first_line, columns=columns)
             runs, problems = (of_json, said) if any(run.matrix or run.metrics for run in of_json) else (runs, problems)
     written_at = section.path.stat().st_mtime if section.text is None and section.path.exists() else None
     got.benches.extend(replace(run, written_at=written_at) for run in runs)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from forensics import lazily
-from forensics.model import PartKind
+from forensics.model import Columns, PartKind
 from forensics.parse import matrix, shape
 from forensics.parse.asked import simples
 from forensics.parse.shaped import OTHER, Run
@@ -57,15 +57,15 @@ def healed(texts: Sequence[str], runs: list[Run]) -> list[Run]:
     return whole
 
 
-def decided(texts: Sequence[str], run: Run, command: str | None, name: str, usual: PartKind | None) -> Iterator[Run]:
+def decided(texts: Sequence[str], run: Run, command: str | None, name: str, usual: PartKind | None, columns: Columns) -> Iterator[Run]:
     """Whose text a run without a shape is: the client's, the kernel's or the server's; cut at a blank line where one follows the other."""
     if run.kind is not OTHER:
         yield run
         return
     hinted = usual if usual and not command else _hint(command, name)
     if hinted is None and (border := _border(texts, run)):
-        yield from decided(texts, Run(OTHER, run.first, border), command, name, usual)
-        yield from decided(texts, Run(OTHER, border, run.stop), command, name, usual)
+        yield from decided(texts, Run(OTHER, run.first, border), command, name, usual, columns)
+        yield from decided(texts, Run(OTHER, border, run.stop), command, name, usual, columns)
         return
     lines = texts[run.first : run.stop]
     if any(shape.CLIENT_SURE.match(t) for t in lines) and hinted is not PartKind.KERNEL:
@@ -76,7 +76,7 @@ def decided(texts: Sequence[str], run: Run, command: str | None, name: str, usua
     else:
         likely = sum(1 for t in lines if shape.CLIENT_LIKELY.search(t[:4096]))
         logged = sum(1 for t in lines if shape.LOGGED.match(t))
-        table = not logged and any(matrix.is_head(t) for t in lines[:_BEFORE_A_TABLE])
+        table = not logged and any(matrix.is_head(t, columns) for t in lines[:_BEFORE_A_TABLE])
         run.kind = PartKind.CLIENT if (likely and likely > logged) or table else PartKind.SERVER
     yield run
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from forensics.model import PartKind, Problem, Section
+from forensics.model import NO_COLUMNS, Columns, PartKind, Problem, Section
 from forensics.parse import shape
 from forensics.parse.dress import FENCE
 from forensics.parse.injson import is_spread, json_kind
@@ -23,8 +23,8 @@ _HEAD = 1 << 16
 _HINTS = frozenset({PartKind.KERNEL, PartKind.CLIENT, PartKind.SERVER})  # what text without a shape of its own can be
 
 
-def parts(section: Section) -> list[Part]:
-    """What the section holds, in order; at least one part. Bounded: reads at most ``MAX_MIXED`` bytes."""
+def parts(section: Section, columns: Columns = NO_COLUMNS) -> list[Part]:
+    """What the section holds, in order; at least one part. Bounded: reads at most ``MAX_MIXED`` bytes. ``columns`` tell a table of results from a server's text."""
     if section.part is not None:
         return [Part(kind=_of_known(section, section.part))]
     if section.entries is not None:
@@ -36,7 +36,7 @@ def parts(section: Section) -> list[Part]:
         raw = raw[: raw.rfind(b"\n") + 1] or raw
     if not raw.strip():
         return [Part(kind=PartKind.EMPTY)]
-    found = _cut(raw, section.name, section.hint if section.hint in _HINTS else None)
+    found = _cut(raw, section.name, section.hint if section.hint in _HINTS else None, columns)
     if not mixed:
         # the head may hold a prompt or two; what it ends with goes on
         last = found[-1]
@@ -57,7 +57,7 @@ def _of_known(section: Section, kind: PartKind) -> PartKind:
     return PartKind.JOURNAL_TEXT if kind in (PartKind.JOURNAL_JSON, PartKind.JOURNAL_EXPORT) and first is PartKind.JOURNAL_TEXT else kind
 
 
-def _cut(raw: bytes, source: str, usual: PartKind | None = None) -> list[Part]:
+def _cut(raw: bytes, source: str, usual: PartKind | None, columns: Columns) -> list[Part]:
     lines = raw.split(b"\n")
     if lines[-1] == b"":
         lines.pop()
@@ -68,7 +68,7 @@ def _cut(raw: bytes, source: str, usual: PartKind | None = None) -> list[Part]:
     offsets[-1] = min(offsets[-1], len(raw))
     found: list[Part] = []
     for command, at, first, stop in _stretches(texts):
-        for run in _runs(texts, first, stop, command, source.rpartition("/")[2].lower(), usual):
+        for run in _runs(texts, first, stop, command, source.rpartition("/")[2].lower(), usual, columns):
             found.append(
                 Part(
                     kind=run.kind or PartKind.SERVER, first_line=run.first + 1, last_line=run.stop, start=offsets[run.first], end=offsets[run.stop],
@@ -132,7 +132,7 @@ def _above(texts: Sequence[str], first: int, at: int) -> int:
     return 1 if themed and shape.kind_of(over) is None and len(over) < 160 and not shape.LOGGED.match(over) else 0
 
 
-def _runs(texts: Sequence[str], first: int, stop: int, command: str | None, name: str, usual: PartKind | None) -> list[Run]:
+def _runs(texts: Sequence[str], first: int, stop: int, command: str | None, name: str, usual: PartKind | None, columns: Columns) -> list[Run]:
     """One stretch cut into runs of one kind each."""
     while first < stop and not texts[first].strip():
         first += 1
@@ -157,6 +157,6 @@ def _runs(texts: Sequence[str], first: int, stop: int, command: str | None, name
         else:
             runs.append(run)
         at = run.stop
-    found = joined([one for run in healed(texts, runs) for one in decided(texts, run, command, name, usual)])
+    found = joined([one for run in healed(texts, runs) for one in decided(texts, run, command, name, usual, columns)])
     found[0].problem = deep
     return found

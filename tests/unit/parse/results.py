@@ -6,11 +6,16 @@ folders of the machine they were made on renamed.
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
-from forensics.model import BenchRun
-from forensics.parse import bench, junit
+from forensics import ruleset
+from forensics.model import BenchRun, Columns
+from forensics.parse import bench, junit, matrix
 
+COLUMNS = ruleset.shipped_rules().columns
+read_text = partial(bench.read, columns=COLUMNS)
+read_json = partial(bench.read_json, columns=COLUMNS)
 DATA = Path(__file__).parents[2] / "data" / "bench"
 
 # file: asked, ok, failed, errors by kind
@@ -90,6 +95,11 @@ COUNTS: dict[str, tuple[int | None, int | None, int | None, dict[str, int]]] = {
 }
 
 
+def with_own(fields: str) -> Columns:
+    """The names of columns with those of an own harness, as they are given on the command line."""
+    return COLUMNS.with_own(matrix.fields_of(fields, COLUMNS))
+
+
 def read(name: str) -> BenchRun:
     """The one run in a file."""
     text = (DATA / name).read_bytes().decode()  # as it is: progress bars and messages share lines
@@ -97,7 +107,7 @@ def read(name: str) -> BenchRun:
         run = junit.read(text, source="bench")
         assert run is not None
         return run
-    runs, problems = bench.read_json(text) if name.endswith((".json", ".jsonl")) else bench.read(text)
+    runs, problems = read_json(text) if name.endswith((".json", ".jsonl")) else read_text(text)
     assert not problems
     assert len(runs) == 1
     return runs[0]

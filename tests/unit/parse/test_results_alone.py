@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from forensics import api, ruleset
-from forensics.parse import bench
-from tests.unit.parse.results import COUNTS, DATA, read
+from tests.unit.parse.results import COUNTS, DATA, read, read_json
 
 SAID = {
     "wrk/good.txt": "healthy",
@@ -96,7 +95,7 @@ def test_of_a_result_that_breaks_off_in_its_arrays_the_figures_before_them_are_k
     (tmp_path / "a.json").write_text(text + "]}", encoding="utf-8")
     (run,) = api.benches_of(str(tmp_path))
     assert (run.asked, run.ok, run.failed, run.metrics["request_throughput"]) == (9, 8, 1, 100.5)
-    (run,), (problem,) = bench.read_json(text)
+    (run,), (problem,) = read_json(text)
     assert (run.asked, run.ok, run.failed, run.metrics["request_throughput"]) == (9, 8, 1, 100.5)
     assert "breaks off" in problem.text
-    assert bench.read_json('{"completed": 12')[0] == ()  # of 1234, perhaps
+    assert read_json('{"completed": 12')[0] == ()  # of 1234, perhaps

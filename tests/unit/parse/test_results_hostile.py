@@ -8,16 +8,17 @@ from typing import Any
 
 import pytest
 
-from forensics.parse import bench, junit
+from forensics.parse import junit
+from tests.unit.parse.results import read_json, read_text
 
 
 def test_noughts_and_what_is_no_number_are_no_figures() -> None:
     item: dict[str, Any] = {"metrics": {"request_totals": {"successful": 0, "errored": 3}, "request_latency": {"successful": {"mean": 0.0}}}}
-    (run,), _ = bench.read_json(json.dumps({"benchmarks": [item]}))
+    (run,), _ = read_json(json.dumps({"benchmarks": [item]}))
     assert (run.asked, run.ok, run.failed, dict(run.metrics)) == (3, 0, 3, {})
     item["metrics"]["request_totals"] = {"successful": 3, "errored": 0}
     item["metrics"]["request_latency"]["successful"] = {"mean": float("nan"), "median": float("inf")}
-    (run,), _ = bench.read_json(json.dumps({"benchmarks": [item]}))
+    (run,), _ = read_json(json.dumps({"benchmarks": [item]}))
     assert dict(run.metrics) == {}
 
 
@@ -30,7 +31,7 @@ def test_noughts_and_what_is_no_number_are_no_figures() -> None:
     ],
 )
 def test_results_of_another_shape_give_no_run(text: str) -> None:
-    assert bench.read_json(text)[0] == ()
+    assert read_json(text)[0] == ()
 
 
 @pytest.mark.parametrize(
@@ -44,13 +45,13 @@ def test_results_of_another_shape_give_no_run(text: str) -> None:
     ],
 )
 def test_summaries_that_make_no_sense_tell_no_figure(text: str) -> None:
-    assert [(run.asked, run.ok, dict(run.metrics)) for run in bench.read(text)[0] if run.asked or run.ok or run.metrics] == []
+    assert [(run.asked, run.ok, dict(run.metrics)) for run in read_text(text)[0] if run.asked or run.ok or run.metrics] == []
 
 
 def test_a_table_whose_cells_never_end_stays_linear() -> None:
     rows = ["NVIDIA AIPerf | LLM Metrics", "┃ Metric ┃ avg ┃", "│ Request Count (requests) │ 20 │", *(["│ and so on, and so on │  │"] * 60_000)]
     started = time.process_time()
-    (run,), _ = bench.read("\n".join(rows))
+    (run,), _ = read_text("\n".join(rows))
     assert (run.asked, dict(run.metrics)) == (None, {})
     assert time.process_time() - started < 20
 
@@ -60,7 +61,7 @@ def test_a_record_of_a_request_with_times_that_are_none_counts_all_the_same() ->
         {"metadata": {"request_start_ns": at}, "metrics": {"request_latency": {"value": 1, "unit": []}}, "error": None}
         for at in (-1, 1e30, None, "9" * 400)
     ]
-    (run,), _ = bench.read_json("\n".join(map(json.dumps, lines)))
+    (run,), _ = read_json("\n".join(map(json.dumps, lines)))
     assert (run.asked, run.ok, run.first_at, dict(run.metrics)) == (4, 4, None, {})
 
 
