@@ -21,6 +21,7 @@ from forensics.ruleset.nodes import Faults, Table, compose, suggest, text_of
 from forensics.ruleset.profile import MOST_NAME, expression, expressions, profile_of
 from forensics.ruleset.quantities import TYPES
 from forensics.ruleset.schema import AdviceRule, FlagTable, Profile, Rule, RuleSet, Sample
+from forensics.ruleset.sequence import SEQUENCE
 from forensics.ruleset.versions import beyond, version
 
 RULES = sources.SHIPPED
@@ -30,7 +31,6 @@ _FIRM = ("established", "supported", "possible")
 _NEEDS_CAUSE = frozenset({Role.ROOT, Role.MECHANISM, Role.STATE})
 _PLACE = re.compile(r"\{([a-z_]+(?:\.[a-z_0-9]+)+)\}")  # {known.fact} in a text
 _ID = re.compile(r"[a-z0-9]+(?:[._-][a-z0-9]+)*")
-SEQUENCE = ("preceded_by", "followed_by", "not_preceded_by", "not_followed_by")
 SCOPES = ("record", "rank", "source")
 PICKS = ("first", "last", "all")
 _DOTTED = re.compile(r"[a-z_]+(?:\.[a-z_0-9]+)+")
