@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from forensics import parse
-from forensics.model import PartKind
+from forensics.model import NO_COLUMNS, PartKind
 from forensics.parse import client, export, host, peer, sniff, systemd, tails, unitstate
 from forensics.parse.asked import asked_unit
 from forensics.parse.part import Part
@@ -173,7 +173,7 @@ def test_twice_the_lines_take_twice_the_steps(family: Callable[[int], bytes], tm
             blocks, ends = parse.watch(iter(blocks_of(section)))
             for _ in blocks:
                 pass
-            parse.facts(SimpleNamespace(sections=(section,), problems=(), at=1.8e9, offset_s=None, host=None, target=SimpleNamespace(host=None), pick=SimpleNamespace(unit=None, candidates=())), SimpleNamespace(hits=[], counts={}), tails=ends)  # type: ignore[arg-type]  # fmt: skip
+            parse.facts(SimpleNamespace(sections=(section,), columns=NO_COLUMNS, problems=(), at=1.8e9, offset_s=None, host=None, target=SimpleNamespace(host=None), pick=SimpleNamespace(unit=None, candidates=())), SimpleNamespace(hits=[], counts={}), tails=ends)  # type: ignore[arg-type]  # fmt: skip
 
         return steps(once)
 
