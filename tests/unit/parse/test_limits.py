@@ -177,6 +177,7 @@ def test_twice_the_lines_take_twice_the_steps(family: Callable[[int], bytes], tm
 
         return steps(once)
 
+    read(10)  # what is compiled once, whichever test comes first, is none of the steps
     assert read(500) <= 2.5 * read(250)
 
 
