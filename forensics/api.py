@@ -72,7 +72,6 @@ def diagnose(
     from forensics import collect, ruleset
 
     say = progress or (lambda text: None)
-    fields = fields_given(bench_fields)
     redaction = Redaction(redaction) if redaction else None
     words = [target_words] if isinstance(target_words, str) else list(target_words)
     after = since_when(since)
@@ -81,6 +80,7 @@ def diagnose(
     else:
         targets = collect.parse_targets(words)
     loading = cache(lambda: ruleset.shipped_rules() if rules is None else rules)
+    fields = fields_given(bench_fields, loading()) if bench_fields else {}
     redactor = Redactor()  # one for all: what is host-1 in one answer is so in the next
     learnt = {id(target): threading.Event() for target in targets}
     before = dict(zip(map(id, targets[1:]), learnt.values(), strict=False))  # names are numbered in the order of the targets, however quick each is
@@ -336,7 +336,7 @@ def facts_of(capture: Capture, rules: RuleSet, *, unit: str | None = None, progr
 def _facts_of(capture: Capture, rules: RuleSet, unit: str | None, progress: Progress | None) -> tuple[Facts, Capture]:
     from forensics import parse, reading, ruleset
 
-    capture = parse.prepared(capture)
+    capture = _known_columns(parse.prepared(capture), rules)
     scanned, tails = reading.read(capture, rules, rules.prefixes, progress=progress)
     scanned = ruleset.joined(scanned, rules)
     facts = _dated(parse.facts(capture, scanned, tails=tails, about=units.full_name(unit) if unit else None), capture)
@@ -348,11 +348,16 @@ def _facts_of(capture: Capture, rules: RuleSet, unit: str | None, progress: Prog
     return facts, capture
 
 
-def fields_given(text: str | None) -> dict[str, Any]:
+def fields_given(text: str | None, rules: RuleSet) -> dict[str, Any]:
     """What a capture keeps of a mapping of names; nothing where none was given. Raises UsageError."""
     from forensics.parse import matrix
 
-    return {"bench_fields": tuple(matrix.fields_of(text).items())} if text else {}
+    return {"bench_fields": tuple(matrix.fields_of(text, rules.columns).items())} if text else {}
+
+
+def _known_columns(capture: Capture, rules: RuleSet) -> Capture:
+    """The capture as it is read: with the names that columns of results have."""
+    return replace(capture, columns=rules.columns.with_own(dict(capture.bench_fields)))
 
 
 def benches_of(target_word: str, *, rules: RuleSet | None = None, fields: str | None = None, unread: list[str] | None = None) -> tuple[BenchRun, ...]:
@@ -363,7 +368,7 @@ def benches_of(target_word: str, *, rules: RuleSet | None = None, fields: str | 
     from forensics import ruleset
 
     known = ruleset.shipped_rules() if rules is None else rules
-    given = fields_given(fields)
+    given = fields_given(fields, known)
     found: list[BenchRun] = []
     for capture in _saved([target_word], known):
         facts = facts_of(replace(capture, **given), known)[0]
@@ -379,7 +384,7 @@ def lines_of(target_words: Sequence[str], rules: RuleSet, *, wanted: Callable[[b
     from forensics import parse
 
     for capture in _saved(target_words, rules):
-        for block in parse.frames(parse.prepared(capture), rules.prefixes):
+        for block in parse.frames(_known_columns(parse.prepared(capture), rules), rules.prefixes):
             yield from (block.frame(i) for i, key in enumerate(block.keys) if wanted(key))
 
 

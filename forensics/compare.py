@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TypeVar
+from functools import cache
+from typing import TYPE_CHECKING, TypeVar
 
 from forensics import lazily, significance
 from forensics.errors import TargetError
 from forensics.model import FAILED, BenchRun, Comparison, Difference, Judgement, Matrix
 from forensics.parse.called import called
-from forensics.parse.matrix import OF_SERVER
+from forensics.ruleset.shipped import shipped_rules
+
+if TYPE_CHECKING:
+    from forensics.ruleset.schema import RuleSet
 
 TOLERANCE = 0.05
 CHANCE = 0.001  # above it a difference is what the same benchmark run twice may give: a result has a dozen figures, and CI asks every day
@@ -48,10 +52,11 @@ def compare(
     or where none failed before and more than ``tolerance`` of them do now; a lesser rise is a warning.
     ``fields`` ("my_len=accept_len,…") says what names of an own harness mean. Raises TargetError where one of them holds no result.
     """
+    rules = cache(shipped_rules)  # asked for where results have to be read, or their conditions told apart
     sides = []
     warnings: list[str] = []
     for word in (base_word, new_word):
-        runs = [r for r in (load(word) if load else _load(word, fields, warnings)) if r.metrics or r.matrix or r.asked]
+        runs = [r for r in (load(word) if load else _load(word, rules(), fields, warnings)) if r.metrics or r.matrix or r.asked]
         if not runs:
             hint = "a printed result block, its JSON or JSONL, or a matrix of configurations"
             raise TargetError("no benchmark result was found in it", at=word, hint=hint)
@@ -64,7 +69,7 @@ def compare(
         warnings.extend(_hollow(before, after) or _unanswered(label if len(pairs) > 1 else "", before, after, tolerance))
     if len(pairs) == 1:
         warnings.extend(_unlike(*pairs[0][1:]))
-    trees, trees_new = _by_tree(*sides), _by_tree(*reversed(sides))
+    trees, trees_new = (_by_tree(*both, of_server=lambda: rules().columns.of_server) for both in (sides, sides[::-1]))
     rows, rows_base, rows_new = _paired(trees, trees_new)
     if rows and trees.keys() != trees_new.keys() and not rows_base and not rows_new:
         warnings.append(f"the base was measured with {', '.join(trees)}, the new result with {', '.join(trees_new)}")
@@ -107,10 +112,10 @@ def _described(runs: Runs) -> str:
     return f"of {runs[0].tool}" + (f" with {few}" if few else "") + (f" ({'; '.join(settings[:3])[:200]})" if settings else "")
 
 
-def _load(word: str, fields: str | None, unread: list[str]) -> Runs:
+def _load(word: str, rules: RuleSet, fields: str | None, unread: list[str]) -> Runs:
     from forensics import api
 
-    return api.benches_of(word, fields=fields, unread=unread)
+    return api.benches_of(word, rules=rules, fields=fields, unread=unread)
 
 
 # --------------------------------------------------------------------------- what is held against what
@@ -126,11 +131,11 @@ def _by_configuration(runs: Runs) -> dict[str, list[BenchRun]]:
     return found
 
 
-def _by_tree(runs: Runs, beside: Runs) -> dict[str, list[Matrix]]:
+def _by_tree(runs: Runs, beside: Runs, *, of_server: Callable[[], Collection[str]]) -> dict[str, list[Matrix]]:
     """Rows of one configuration together, called by what tells them from others. What tells the sides apart (a variant, an engine) is no part of it, unless a side has several."""
     rows = [row for run in runs for row in run.matrix]
     every = [*rows, *(row for run in beside for row in run.matrix)]
-    varied = {name for name in {n for row in rows for n, _ in row.settings} if _varies(name, rows if name in OF_SERVER else every)}
+    varied = {name for name in {n for row in rows for n, _ in row.settings} if _varies(name, rows if name in of_server() else every)}
     found: dict[str, list[Matrix]] = {}
     for row in rows:
         shape = [(name, str(v)) for name, v in (("budget", row.budget), ("topk", row.topk), ("steps", row.steps)) if v is not None]

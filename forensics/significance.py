@@ -13,16 +13,6 @@ _TIE = 1 + 1e-7  # tables as likely as the one that was seen count as well, what
 _MOST_TABLES = 20_000  # beyond it the normal distribution says the same, and a file may claim any number of requests
 
 
-def interval(right: int, n: int, *, z: float = 1.959964) -> tuple[float, float]:
-    """The share that ``right`` of ``n`` speak for, low and high (Wilson's score interval; 95 % by default). (0, 1) for nothing measured."""
-    if n <= 0:
-        return 0.0, 1.0
-    share, spread = right / n, z * z / n
-    middle = (share + spread / 2) / (1 + spread)
-    half = z / (1 + spread) * math.sqrt(share * (1 - share) / n + spread / (4 * n))
-    return max(0.0, middle - half), min(1.0, middle + half)
-
-
 def fewer(right: int, n: int, of_right: int, of_n: int) -> float:
     """The chance that ``right`` of ``n`` is so few against ``of_right`` of ``of_n`` though nothing differs (Fisher's exact test, one side)."""
     _checked(right, n, of_right, of_n)

@@ -9,6 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 PIECE = 4096
 LARGE_PIECE = 12 << 10
+NOW = 1_800_000_000.0  # when all of it was collected
 NEXT_FILE = b"\n=-=-= "  # in the input of a target that takes several files: then a name, a line feed, and the file's bytes
 
 _TEXTS = frozenset({".txt", ".log", ".json", ".jsonl", ".export", ".service", ".md", ".verbose", ".out", ""})

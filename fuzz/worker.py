@@ -29,9 +29,9 @@ def prepare() -> None:
 
     with atheris.instrument_imports(include=["forensics"]):
         import forensics.reason  # which the pipeline imports when it needs it  # noqa: F401  for its instrumentation
-        from fuzz import targets
+        from fuzz import files, targets  # noqa: F401  for their instrumentation
 
-        targets.rules()
+        files.rules()
 
 
 def fuzz(name: str, *, seconds: int, seed: int, place: Path) -> None:

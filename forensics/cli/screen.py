@@ -92,22 +92,27 @@ class FieldsType(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # ge
     name = "fields"
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        from forensics import ruleset
         from forensics.parse import matrix
 
         try:
-            matrix.fields_of(str(value))
+            matrix.fields_of(str(value), ruleset.shipped_rules().columns)
         except UsageError as error:
             self.fail(f"{error.args[0]}{f' ({error.hint})' if error.hint else ''}", param, ctx)
         return str(value)
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """What can stand behind the last equals sign."""
-        from forensics.parse import matrix
+        from forensics import ruleset
 
         before, sign, begun = incomplete.rpartition("=")
         from click.shell_completion import CompletionItem
 
-        return [CompletionItem(f"{before}={name}") for name in matrix.KNOWN if name.startswith(begun)] if sign and "," not in begun else []
+        return (
+            [CompletionItem(f"{before}={name}") for name in ruleset.shipped_rules().columns.known if name.startswith(begun)]
+            if sign and "," not in begun
+            else []
+        )
 
 
 def fields_option(flag: str) -> Callable[[Any], Any]:

@@ -7,6 +7,7 @@ Durations are seconds, memory is GiB, sizes are bytes; the unit is in the name.
 from __future__ import annotations
 
 from forensics.model.capture import Capture, Frame, Hit, Location, Pick, Problem, Record, Section, Seen, Target, TargetKind, order_of
+from forensics.model.columns import MEANINGS, NO_COLUMNS, Columns
 from forensics.model.comparison import FAILED, Comparison, Difference, Judgement
 from forensics.model.diagnosis import (
     KERNEL_LOG,
@@ -76,6 +77,8 @@ __all__ = [
     "FIGURES",
     "KERNEL_LOG",
     "LAST_GOOD",
+    "MEANINGS",
+    "NO_COLUMNS",
     "OWN_LINES",
     "WILD",
     "Advice",
@@ -90,6 +93,7 @@ __all__ = [
     "Cause",
     "Change",
     "ClientView",
+    "Columns",
     "Comparison",
     "Coredump",
     "Coverage",

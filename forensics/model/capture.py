@@ -8,6 +8,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
+from forensics.model.columns import NO_COLUMNS, Columns
 from forensics.model.vocabulary import Coverage, Origin, PartKind, Word
 
 
@@ -126,6 +127,7 @@ class Capture:
     pick: Pick = field(default_factory=Pick)
     problems: tuple[Problem, ...] = ()
     bench_fields: tuple[tuple[str, str], ...] = ()  # names of an own harness, and what they mean
+    columns: Columns = NO_COLUMNS  # what those of measured configurations are called, with the names of an own harness; from the rules, and not kept
     bench_window: tuple[float, float] | None = None  # by the host's clock: when a client's output came that has no times of its own
 
     def section(self, name: str) -> Section | None:

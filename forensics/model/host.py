@@ -11,10 +11,8 @@ class Process:
     """One process as ``ps`` lists it. ``unit`` is of its control group ("" where it has none or it is not known); ``age_s`` at the time of the capture."""
 
     pid: int
-    ppid: int | None = None
     state: str = ""  # R, S, D, Z, …
     age_s: float | None = None
-    rss_gib: float | None = None
     user: str = ""
     unit: str = ""
     args: str = ""

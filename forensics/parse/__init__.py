@@ -4,7 +4,8 @@ from forensics.parse.block import Block
 from forensics.parse.facts import facts, unit_overview
 from forensics.parse.frame import frames, record, stretches
 from forensics.parse.given import prepared
-from forensics.parse.sniff import Part, parts
+from forensics.parse.part import Part
+from forensics.parse.sniff import parts
 from forensics.parse.tails import Ends, watch
 from forensics.parse.wordings import Again
 

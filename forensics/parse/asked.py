@@ -21,7 +21,6 @@ _ENGINES = frozenset({"docker", "podman", "nerdctl"})
 _OF_CONTAINERS = frozenset({"logs", "inspect", "restart", "start", "stop", "stats", "top", "kill", "port"})
 _GREPS = frozenset({"grep", "egrep", "fgrep", "zgrep", "rg", "ag", "awk", "gawk", "sed"})
 _FEWER = frozenset({"head", "tail"})
-_FOLLOWED = frozenset({"less", "more", "cat", "tee", "cut", "sort", "uniq", "ccze", "bat"})
 _VALUED = {"journalctl": frozenset("nuptgSUocMDi"), "systemctl": frozenset("npPtHMo")}
 _SHORT = lazily.pattern(r"-[A-Za-z]+$")
 

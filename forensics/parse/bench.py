@@ -14,7 +14,7 @@ from itertools import chain, islice
 from typing import Any, BinaryIO
 
 from forensics import lazily
-from forensics.model import BenchRow, BenchRun, Problem
+from forensics.model import NO_COLUMNS, BenchRow, BenchRun, Columns, Problem
 from forensics.parse import client, guided, load, matrix, nested, peer, profiled, slim, unfold, wording
 from forensics.parse.matrix import number_of, snake
 from forensics.parse.measured import Measured, inside
@@ -67,12 +67,12 @@ def read(
     latest: float | None = None,
     zone_s: float | None = None,
     zoned: client.Zoned | None = None,
-    fields: matrix.Fields | None = None,
+    columns: Columns = NO_COLUMNS,
 ) -> Parsed:
     """Runs in the printed output of a client: one a command and one a result block, with the failed attempts around it.
 
     ``asked`` comes from the block and the benchmark's own arguments where they are printed. ``latest`` is a time that nothing here is after.
-    ``zoned`` as in ``client.attempts``, ``fields`` as in ``read_json``.
+    ``zoned`` as in ``client.attempts``, ``columns`` as in ``read_json``.
     """
     runs: list[BenchRun] = []
     problems: list[Problem] = []
@@ -82,7 +82,7 @@ def read(
             "\n".join(lines[start:end]), source=source, first_line=first_line + start, command=told, latest=latest, zone_s=zone_s, zoned=zoned
         )
         problems.extend(said)
-        runs.extend(_with_figures(run, lines[start:end], source, first_line + start, told, fields))
+        runs.extend(_with_figures(run, lines[start:end], source, first_line + start, told, columns))
     return tuple(runs), tuple(problems)
 
 
@@ -109,13 +109,13 @@ def _stretches(lines: Sequence[str], command: str | None) -> Iterator[tuple[int,
 
 
 def _with_figures(
-    run: BenchRun | None, lines: Sequence[str], source: str, first_line: int, command: str | None, fields: matrix.Fields | None
+    run: BenchRun | None, lines: Sequence[str], source: str, first_line: int, command: str | None, columns: Columns
 ) -> Iterator[BenchRun]:
     if summaries := _summaries(lines, first_line):
         yield from (summary.run(source, run) for summary in summaries)
         return
     rows, metrics, block = figures(lines, first_line)
-    found = matrix.settled(matrix.printed(lines, first_line, fields))
+    found = matrix.settled(matrix.printed(lines, first_line, columns))
     if not rows and not found:
         if run is not None:
             yield run
@@ -226,23 +226,23 @@ class _Gathered:
     asked_of: peer.Peer = field(default_factory=peer.Peer)
 
 
-def read_json(text: str, *, source: str = "", first_line: int = 1, fields: matrix.Fields | None = None) -> Parsed:
+def read_json(text: str, *, source: str = "", first_line: int = 1, columns: Columns = NO_COLUMNS) -> Parsed:
     """Runs in JSON: an array of measured configurations, result objects (one or one a line: each a run), or the error body that a server answered with.
 
     The ``text`` of a matrix row is the object's raw lines joined by single blanks. JSON that breaks off keeps what was complete and gives a problem.
-    ``fields`` maps names of an own harness to those of ``parse.matrix``.
+    ``columns`` are the names that a matrix may use; without them no matrix is read.
     """
     problems: list[Problem] = []
-    runs = _runs_of(_objects(text, source, first_line, problems), source, fields)
+    runs = _runs_of(_objects(text, source, first_line, problems, columns), source, columns)
     return runs, tuple(problems)
 
 
-def read_large(stream: BinaryIO, *, source: str = "", first_line: int = 1, fields: matrix.Fields | None = None) -> Parsed:
+def read_large(stream: BinaryIO, *, source: str = "", first_line: int = 1, columns: Columns = NO_COLUMNS) -> Parsed:
     """The same of JSON of any size, in bounded memory: without single measurements where an array is too long, which is said as a problem."""
     told = slim.Slimmed()
     problems: list[Problem] = []
-    pieces = (found for line_no, text in slim.objects(stream, told, first_line) for found in _objects(text, source, line_no, problems))
-    runs = _runs_of(pieces, source, fields)
+    pieces = (found for line_no, text in slim.objects(stream, told, first_line) for found in _objects(text, source, line_no, problems, columns))
+    runs = _runs_of(pieces, source, columns)
     if told.cut:
         names = ", ".join(list(told.cut)[:8])
         problems.append(Problem(source=source, line=first_line, text=f"too long to be read whole, so single measurements are left out: {names}"))
@@ -252,7 +252,7 @@ def read_large(stream: BinaryIO, *, source: str = "", first_line: int = 1, field
     return runs, tuple(problems)
 
 
-def _runs_of(objects: Iterable[tuple[int, str, dict[str, Any], bool]], source: str, fields: matrix.Fields | None) -> tuple[BenchRun, ...]:
+def _runs_of(objects: Iterable[tuple[int, str, dict[str, Any], bool]], source: str, columns: Columns) -> tuple[BenchRun, ...]:
     runs = [_Gathered()]
     found: list[BenchRun] = []
     within = False  # the parts of an object that was read as a whole
@@ -265,17 +265,17 @@ def _runs_of(objects: Iterable[tuple[int, str, dict[str, Any], bool]], source: s
             if record:
                 records = records or profiled.Records()
                 records.take(value, line_no, raw)
-            rows = [] if whole or record else unfold.rows(value, fields)
+            rows = [] if whole or record else unfold.rows(value, columns)
             within = bool(whole or record or rows)
-            reads = (matrix.read(flat, line_no, _told_row(flat), fields=fields) for flat in rows)
+            reads = (matrix.read(flat, line_no, _told_row(flat), columns) for flat in rows)
             runs[-1].matrix.extend(read for read in reads if read is not None)
         if within:
             continue
         sums_up = top and any(_SUMS_UP.search(key) for key, item in value.items() if isinstance(item, (int, float)))
         if sums_up and runs[-1].summed_up and len(runs) < _MOST_RUNS:
             runs.append(_Gathered())
-        runs[-1].summed_up |= sums_up and matrix.read(value, line_no, "", fields=fields) is None
-        _object(value, line_no, raw, runs[-1], fields)
+        runs[-1].summed_up |= sums_up and matrix.read(value, line_no, "", columns) is None
+        _object(value, line_no, raw, runs[-1], columns)
     if records:
         found.append(records.closed(source))
     found.extend(_run(g, source) for g in runs if g.matrix or g.rows or g.metrics or g.errors)
@@ -302,7 +302,7 @@ def _run(gathered: _Gathered, source: str) -> BenchRun:
     )
 
 
-def _objects(text: str, source: str, first_line: int, problems: list[Problem]) -> Iterator[tuple[int, str, dict[str, Any], bool]]:
+def _objects(text: str, source: str, first_line: int, problems: list[Problem], columns: Columns) -> Iterator[tuple[int, str, dict[str, Any], bool]]:
     """Every object worth a row, with its line, its raw lines joined, and whether it is at the top: those, and the elements of arrays of objects in them."""
     decoder = json.JSONDecoder()
     at, counted, line = 0, 0, first_line
@@ -316,7 +316,7 @@ def _objects(text: str, source: str, first_line: int, problems: list[Problem]) -
             value, end = decoder.raw_decode(text, at)
         except (ValueError, RecursionError) as error:
             problems.append(Problem(source=source, line=line, text=f"JSON breaks off or is none: {str(error)[:80]}"))
-            if (begun := _begun(decoder, text, at)) and matrix.read(begun, line, "") is None:
+            if (begun := _begun(decoder, text, at)) and matrix.read(begun, line, "", columns) is None:
                 yield line, _joined(text[at : at + wording.MAX_LINE]), begun, True
             following = _NEXT_OBJECT.search(text, at)
             if following is None or len(problems) >= MAX_BROKEN:
@@ -380,8 +380,8 @@ def _joined(raw: str) -> str:
     return " ".join(part.strip() for part in raw.split("\n")) if "\n" in raw else raw
 
 
-def _object(value: Mapping[str, Any], line_no: int, raw: str, into: _Gathered, fields: matrix.Fields | None) -> None:
-    if row := matrix.read(value, line_no, raw[: wording.MAX_LINE], fields=fields):
+def _object(value: Mapping[str, Any], line_no: int, raw: str, into: _Gathered, columns: Columns) -> None:
+    if row := matrix.read(value, line_no, raw[: wording.MAX_LINE], columns):
         into.matrix.append(row)
         return
     if kind := _error_kind(value):

@@ -15,7 +15,7 @@ from forensics.model import PartKind, Problem, Section
 from forensics.parse.block import Block, Context
 from forensics.parse.journal import KEPT_FIELDS, WRITER_FIELDS, EntryBlock, decoded, flattened, split_message, writer_of
 from forensics.parse.lines import MAX_LINE, PIECE
-from forensics.parse.sniff import Part
+from forensics.parse.part import Part
 from forensics.parse.spoken import Spoken
 from forensics.parse.unwrap import ANSI_BYTES, ServerPrefixes, Unwrapper
 

@@ -10,7 +10,7 @@ from forensics.model import Capture, Frame, Origin, PartKind, Problem, Record, S
 from forensics.parse import export, jsonjournal, pretty, sniff, turned
 from forensics.parse.block import REMEMBERED, Block, Context, TextBlock, end_of
 from forensics.parse.lines import MAX_LINE, PIECE, Border, Piece, borders, counted_back, pieces
-from forensics.parse.sniff import Part
+from forensics.parse.part import Part
 from forensics.parse.unwrap import BARE_PID_ONE_BYTES, ServerPrefixes, Unwrapper, clean, journal_line
 
 TEXT_KINDS = frozenset(
@@ -39,7 +39,7 @@ def stretches(capture: Capture, prefixes: Sequence[str], *, step: int = PIECE) -
     server = ServerPrefixes(prefixes)
     for section in capture.sections:
         init = Init(section)
-        for part in sniff.parts(section):
+        for part in sniff.parts(section, capture.columns):
             yield Stretch(section=section, part=part, server=server, init=init, reach=Reach(step=step))
 
 

@@ -18,7 +18,7 @@ from forensics.model import PartKind, Problem, Section
 from forensics.parse.block import Block, Context
 from forensics.parse.journal import CARRY, KEPT_FIELDS, WRITER_FIELDS, EntryBlock, decoded, split_message, writer_of
 from forensics.parse.lines import Piece, counted_back, last_lines
-from forensics.parse.sniff import Part
+from forensics.parse.part import Part
 from forensics.parse.spoken import Spoken
 from forensics.parse.unwrap import ServerPrefixes, Unwrapper
 

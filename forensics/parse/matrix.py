@@ -1,6 +1,6 @@
 """Read measured configurations of a benchmark, one a row: tree width and settings against what came out. Never says which of them are bad.
 
-A row is a JSON object, ``key=value`` pairs of a printed line, or a line of a table. Which names mean what stands in the tables below; ``fields`` adds names of one's own.
+A row is a JSON object, ``key=value`` pairs of a printed line, or a line of a table. Which names mean what the rules say (``Columns``), with names of one's own.
 Whether 0.5 is a half or half a per cent, and 12 a count or per cent, no row says by itself: rows are ``read`` one by one and ``settled`` together.
 """
 
@@ -14,39 +14,9 @@ from typing import Any, NamedTuple
 
 from forensics import lazily
 from forensics.errors import UsageError
-from forensics.model import Matrix
+from forensics.model import NO_COLUMNS, Columns, Matrix
 
-BUDGET = ("budget", "num_draft_tokens", "speculative_num_draft_tokens", "draft_tokens_per_step", "tree_width", "width")
-TOPK = ("topk", "top_k_tree", "eagle_topk", "speculative_eagle_topk")
-STEPS = ("num_steps", "steps", "depth", "speculative_num_steps")
-ACCEPT = ("accept_len", "acc_length", "accept_length", "acceptance_length", "spec_accept_length", "spec_decode_acceptance_length")
-# the first that a row has: a greedy match with the plain run may break at a rounding, and the answer be right all the same
-CORRECT = ("coding_pass", "pass_rate", "accuracy", "correct", "exact_match", "greedy_match")
-ASKED = ("n", "samples", "n_samples", "num_samples", "num_questions", "num_prompts", "num_requests")
-DRAFTED = ("drafts", "num_drafts", "verify_steps", "spec_verify_ct", "spec_decode_num_drafts")
-SPEED = ("tok_per_s", "tokens_per_s", "tokens_per_second", "output_throughput", "speed", "throughput")
-QUESTIONS = ("question_id", "question", "prompt_id", "task_id", "sample_id", "id", "index", "idx")  # of a row for each answer
-LABELS = ("label", "name", "config", "run_name")
-# rows that differ in one of these were not measured under the same conditions, and are never held against each other
-SETTINGS = (
-    "variant", "engine", "version", "model", "model_id", "draft", "dtype", "attention_backend", "window", "context", "input_len", "output_len", "concurrency",
-    "max_concurrency", "batch_size", "temperature", "dataset", "dataset_name", "task", "benchmark", "top_p", "max_tokens", "max_new_tokens", "max_output_tokens",
-    "quantization", "kv_cache_dtype", "draft_model", "draft_model_path", "drafter", "speculative_draft_model_path", "algorithm", "speculative_algorithm",
-    "quant", "precision", "weights", "checkpoint", "revision", "kv_dtype", "gpu", "device", "hardware", "host", "tp", "tp_size", "tensor_parallel_size", "backend", "branch",
-    "commit", "build", "image", "release", "temp", "min_p", "split", "subset", "category", "language", "num_shots", "shots", "chat_template", "thinking", "request_rate", "qps",
-    "users", "clients", "batch", "bs", "isl", "osl", "prompt_len", "ctx", "context_len", "context_length", "seq_len", "max_model_len", "page_size",
-)  # fmt: skip
-# those of a server's own side: any may be just what two results are held against each other for
-OF_SERVER = frozenset({
-    "variant", "engine", "version", "attention_backend", "quantization", "quant", "precision", "kv_cache_dtype", "kv_dtype", "draft_model", "draft_model_path",
-    "drafter", "speculative_draft_model_path", "algorithm", "speculative_algorithm", "weights", "checkpoint", "revision", "gpu", "device", "hardware", "host", "tp",
-    "tp_size", "tensor_parallel_size", "backend", "branch", "commit", "build", "image", "release", "page_size",
-})  # fmt: skip
-# requests that got no answer; "failed" and "errors" are as often answers that are wrong
-LOST = ("failed_requests", "num_failed_requests", "request_errors", "http_errors", "timeouts", "num_timeouts", "timed_out")
-LOST_OR_WRONG = ("failed", "num_failed", "errors", "num_errors")
 _FEW_LOST = 0.05  # of what was asked: with more of them unanswered, a share of right answers is not one of answers
-_AGAINST_PLAIN = "greedy_match"  # the plain run matches itself, and so says nothing of how often two runs of the same server match
 MOST = 10**12  # of requests, answers or tokens: more is no count, and what is reckoned of it would not be exact
 _PAIR = lazily.pattern(r"(?P<key>[a-z_]{2,40})\s*[=:]\s*(?P<value>-?\d+(?:\.\d+)?)")
 _PERCENT = lazily.pattern(r"\s*(-?\d{1,9}(?:\.\d{1,12})?)\s*%\s*")
@@ -54,13 +24,10 @@ _OF = lazily.pattern(r"\s*(\d{1,9})\s*(?:/|of)\s*(\d{1,9})\s*")
 _DECIMAL_COMMA = lazily.pattern(r"-?\d{1,9},\d{1,12}")
 _SHARE_NAME = lazily.pattern(r"rate|acc|pct|percent|%|match|share|ratio")
 _TRUTHS = {"true": 1.0, "false": 0.0}
-Fields = Mapping[str, str]  # a name of one's own → a name of a table above
-TABLES = (BUDGET, TOPK, STEPS, ACCEPT, CORRECT, ASKED, DRAFTED, SPEED, LABELS)
-KNOWN = tuple(dict.fromkeys((*(table[0] for table in TABLES), *SETTINGS)))  # what a name of one's own can be said to mean
 
 
-def fields_of(text: str) -> dict[str, str]:
-    """``mine=accept_len,width=budget`` as a mapping. Every name that is read as such may stand on the right: it means the first of its table.
+def fields_of(text: str, columns: Columns) -> dict[str, str]:
+    """``mine=accept_len,width=budget`` as a mapping. Every name that is read as such may stand on the right: it means the first of its list.
 
     Raises UsageError, saying which of them is no pair, names nothing that is known, or is said twice.
     """
@@ -69,12 +36,12 @@ def fields_of(text: str) -> dict[str, str]:
         own, sign, meant = (part.strip() for part in pair.partition("="))
         if not (own and sign and meant):
             raise UsageError(f"{pair!r} is no pair of names", hint="NAME=MEANING, several with commas: my_len=accept_len,my_width=budget")
-        name = next((table[0] for table in TABLES if meant in table), meant)
-        if name not in KNOWN:
+        name = next((names[0] for names in columns.measured if meant in names), meant)
+        if name not in columns.known:
             import difflib
 
-            near = difflib.get_close_matches(meant, [*(n for table in TABLES for n in table), *SETTINGS], 1)
-            hint = f"did you mean {near[0]!r}?" if near else f"one of {', '.join(KNOWN)}"
+            near = difflib.get_close_matches(meant, [*(n for names in columns.measured for n in names), *columns.conditions], 1)
+            hint = f"did you mean {near[0]!r}?" if near else f"one of {', '.join(columns.known)}"
             raise UsageError(f"nothing is called {meant!r} in a matrix", hint=hint)
         if own in found or name in found.values():
             raise UsageError(f"{own if own in found else meant!r} is given twice")
@@ -122,18 +89,18 @@ def count(values: Mapping[str, Any], names: Sequence[str]) -> int | None:
     return int(number) if number is not None and 0 <= number <= MOST else None
 
 
-def printed(lines: Sequence[str], first_line: int = 1, fields: Fields | None = None) -> Iterator[Read]:
+def printed(lines: Sequence[str], first_line: int = 1, columns: Columns = NO_COLUMNS) -> Iterator[Read]:
     """Rows of ``budget=32 topk=4 … accept_len=2.8 coding_pass=0.125``, or of a table (``|``, commas, semicolons or blanks) whose head names such columns."""
     head: list[str] = []
-    meant = {snake(own): name for own, name in (fields or {}).items()}
+    meant = {snake(own): name for own, name in columns.own.items()}
     own_names = {name: own for own, name in meant.items()}
     for number, raw in enumerate(lines, first_line):
-        if len(raw) > 2000 or not (head or _names_width(raw) or any(own.lower() in raw.lower() for own in fields or ())):
+        if len(raw) > 2000 or not (head or _names_width(raw, columns) or any(own.lower() in raw.lower() for own in columns.own)):
             continue
         line = raw.strip()
         cells = _cells(line)
         names = [meant.get(name := snake(cell), name) for cell in cells]
-        if _names_matrix(names):
+        if _names_matrix(names, columns):
             head = names
             continue
         if head and len(cells) == len(head):
@@ -142,35 +109,38 @@ def printed(lines: Sequence[str], first_line: int = 1, fields: Fields | None = N
             if line and set(line) - set("|-+: ="):
                 head = head if len(cells) > 1 and "|" in line else []
             values = {meant.get(found["key"], found["key"]): found["value"] for found in _PAIR.finditer(line)}
-            if not _names_matrix(list(values)):
+            if not _names_matrix(list(values), columns):
                 continue
-        found_row = read(values, number, line, called=own_names)
+        found_row = read(values, number, line, columns, called=own_names)
         if found_row is not None:
             yield found_row
 
 
-def is_head(line: str) -> bool:
+def is_head(line: str, columns: Columns) -> bool:
     """Whether a line is the head of a table of such rows."""
-    return len(line) <= 2000 and _names_width(line) and _names_matrix([snake(cell) for cell in _cells(line.strip())])
+    return len(line) <= 2000 and _names_width(line, columns) and _names_matrix([snake(cell) for cell in _cells(line.strip())], columns)
 
 
-def read(values: Mapping[str, Any], line_no: int, text: str, *, fields: Fields | None = None, called: Mapping[str, str] | None = None) -> Read | None:
+def read(
+    values: Mapping[str, Any], line_no: int, text: str, columns: Columns = NO_COLUMNS, *, called: Mapping[str, str] | None = None
+) -> Read | None:
     """One configuration; None where it names no width, or nothing that came out. A budget of 0 is the run without speculation.
 
-    ``called``: by what names of the file's own stand for those of the tables.
+    ``called``: what those names are in the file that were renamed already; else names of an own harness are put beside their own.
     """
-    if fields:
-        values = {**values, **{meant: values[own] for own, meant in fields.items() if own in values}}
-        called = {meant: own for own, meant in fields.items() if own in values}
-    budget, topk = count(values, BUDGET), count(values, TOPK)
-    accept = first(values, ACCEPT)
+    if called is None and columns.own:
+        called = {meant: own for own, meant in columns.own.items() if own in values}
+        values = {**values, **{meant: values[own] for meant, own in called.items()}}
+    budget, topk = count(values, columns.budget), count(values, columns.topk)
+    accept = first(values, columns.accepted)
     name, correct, of, scale = next(
-        (found for name in _measures(budget, topk) if (found := _right(name, values.get(name), called)) is not None), ("", None, None, "share")
+        (found for name in _measures(columns, budget, topk) if (found := _right(name, values.get(name), called)) is not None),
+        ("", None, None, "share"),
     )
     if (budget is None and topk is None) or (accept is None and not name):
         return None
-    steps, asked, drafts = (count(values, names) for names in (STEPS, ASKED, DRAFTED))
-    label = next((str(values[name]) for name in LABELS if values.get(name)), "")
+    steps, asked, drafts = (count(values, names) for names in (columns.steps, columns.asked, columns.drafted))
+    label = next((str(values[name]) for name in columns.label if values.get(name)), "")
     if not label:
         label = " ".join(f"{name}={value}" for name, value in (("budget", budget), ("topk", topk)) if value is not None)
     row = Matrix(
@@ -184,24 +154,26 @@ def read(values: Mapping[str, Any], line_no: int, text: str, *, fields: Fields |
         correct=correct,
         asked=of or asked or None,
         drafts=drafts or None,
-        speed=first(values, SPEED),
-        settings=_settings(values),
+        speed=first(values, columns.speed),
+        settings=_settings(values, columns),
     )
-    question = next((str(values[name])[:80] for name in QUESTIONS if values.get(name) not in (None, "")), "")
-    return Read(row, scale, question, first(values, LOST) or 0.0, first(values, LOST_OR_WRONG) or 0.0)
+    question = next((str(values[name])[:80] for name in columns.question if values.get(name) not in (None, "")), "")
+    return Read(row, scale, question, first(values, columns.lost) or 0.0, first(values, columns.lost_or_wrong) or 0.0)
 
 
-def _measures(budget: int | None, topk: int | None) -> tuple[str, ...]:
+def _measures(columns: Columns, budget: int | None, topk: int | None) -> tuple[str, ...]:
     """The names under which a row may hold its share of right answers."""
     plain = not budget and not topk and 0 in (budget, topk)
-    return tuple(name for name in CORRECT if not (plain and name == _AGAINST_PLAIN))
+    return tuple(name for name in columns.correct if not (plain and name in columns.against_plain))
 
 
-def _settings(values: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+def _settings(values: Mapping[str, Any], columns: Columns) -> tuple[tuple[str, str], ...]:
     """What a row says of its conditions, itself or in a mapping of its own: ``"sampling": {"temperature": 0}``."""
     inner = {name: told for item in values.values() if isinstance(item, dict) for name, told in item.items()}
     said = {**inner, **values}
-    return tuple((name, str(said[name])[:80]) for name in SETTINGS if said.get(name) not in (None, "") and not isinstance(said[name], (dict, list)))
+    return tuple(
+        (name, str(said[name])[:80]) for name in columns.conditions if said.get(name) not in (None, "") and not isinstance(said[name], (dict, list))
+    )
 
 
 def settled(found: Iterable[Read]) -> tuple[Matrix, ...]:
@@ -263,9 +235,10 @@ def _right(name: str, value: object, called: Mapping[str, str] | None) -> tuple[
     return name, number, None, "percent" if _SHARE_NAME.search((called or {}).get(name, name).lower()) else "count"
 
 
-def _names_width(line: str) -> bool:
+def _names_width(line: str, columns: Columns) -> bool:
+    """Whether a line can name a width at all, asked of every line of a client."""
     low = line.lower()
-    return "topk" in low or "budget" in low or "width" in low or "draft_tokens" in low or "top_k" in low
+    return any(name in low for name in columns.widths)
 
 
 def _cells(line: str) -> list[str]:
@@ -283,6 +256,5 @@ def _cells(line: str) -> list[str]:
     return [cell.replace(",", ".") if mark != "," and _DECIMAL_COMMA.fullmatch(cell) else cell for cell in cells]
 
 
-def _names_matrix(names: Sequence[str]) -> bool:
-    known = set(names)
-    return bool(known & {*BUDGET, *TOPK}) and bool(known & {*ACCEPT, *CORRECT})
+def _names_matrix(names: Sequence[str], columns: Columns) -> bool:
+    return not columns.widths.isdisjoint(names) and not columns.outcomes.isdisjoint(names)

@@ -17,7 +17,7 @@ from forensics.parse.block import Block, Context
 from forensics.parse.journal import KEPT_FIELDS, flattened
 from forensics.parse.jsonjournal import MAX_ENTRY_LINE, JsonBlock, message_in
 from forensics.parse.lines import PIECE, pieces
-from forensics.parse.sniff import Part
+from forensics.parse.part import Part
 from forensics.parse.unwrap import ServerPrefixes, Unwrapper
 
 _MAX_ENTRY = 4 << 20

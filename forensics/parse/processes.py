@@ -8,8 +8,6 @@ from forensics.model import Problem, Process
 _LAST = ("COMMAND", "CMD", "ARGS")
 _UNIT_OF = lazily.pattern(r"[\w:.\\@-]{1,200}\.(?:service|scope)(?![\w.-])")
 _ELAPSED = lazily.pattern(r"(?:(?P<d>\d{1,6})-)?(?:(?P<h>\d{1,2}):)?(?P<m>\d{1,2}):(?P<s>\d{2})")
-_KIB = {"": 1.0, "k": 1.0, "m": 1024.0, "g": 1024.0**2, "t": 1024.0**3}
-_RSS = lazily.pattern(r"(?P<number>\d{1,12}(?:\.\d)?)(?P<unit>[kmgt]?)")
 _MOST = 20_000
 
 
@@ -43,15 +41,12 @@ def processes(text: str, *, source: str = "", first_line: int = 1) -> tuple[tupl
 
 
 def _process(pid: int, row: dict[str, str], source: str, number: int, line: str) -> Process:
-    parent = row.get("PPID", "")
     group = row.get("UNIT", row.get("CGROUP", ""))
     units = _UNIT_OF.findall(group[:1000])
     return Process(
         pid=pid,
-        ppid=int(parent) if parent.isascii() and parent.isdigit() else None,
         state=row.get("STAT", row.get("S", ""))[:8],
         age_s=_age(row.get("ELAPSED", row.get("ETIMES", row.get("ETIME", "")))),
-        rss_gib=_rss(row.get("RSS", row.get("RES", ""))),
         user=row.get("USER", row.get("UID", ""))[:64],
         unit=units[-1] if units else "",
         args=next((row[n] for n in _LAST if n in row), ""),
@@ -69,8 +64,3 @@ def _age(word: str) -> float | None:
         return None
     d, h, m, s = (int(found[k] or 0) for k in "dhms")
     return float(((d * 24 + h) * 60 + m) * 60 + s)
-
-
-def _rss(word: str) -> float | None:
-    found = _RSS.fullmatch(word.lower())
-    return float(found["number"]) * _KIB[found["unit"]] / 1024.0**2 if found else None

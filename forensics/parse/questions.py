@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from forensics import lazily
 from forensics.model import Asked, PartKind, Section
 from forensics.parse.asked import container_of, empties, filters, of_user, simples, unit_of
-from forensics.parse.sniff import Part
+from forensics.parse.part import Part
 
 _NOT_FOUND = lazily.pattern(r"could not be found|not loaded|-- No entries --")
 JOURNALS = frozenset({PartKind.JOURNAL_TEXT, PartKind.JOURNAL_JSON, PartKind.JOURNAL_EXPORT})

@@ -10,7 +10,7 @@ from forensics import clock, lazily
 from forensics.model import PartKind, Problem, Section
 from forensics.parse import kernel
 from forensics.parse.lines import MAX_LINE, Piece, split_at_long_lines
-from forensics.parse.sniff import Part
+from forensics.parse.part import Part
 from forensics.parse.unwrap import clean, journal_line, separator
 
 MOST = 64 << 20  # bytes that are held to be turned round

@@ -18,7 +18,7 @@ from forensics.parse import frame as framing
 from forensics.parse import sniff
 from forensics.parse.block import Block, TextBlock, all_of
 from forensics.parse.lines import Border
-from forensics.parse.sniff import Part
+from forensics.parse.part import Part
 from forensics.parse.unwrap import ServerPrefixes
 
 SMALL = 4 << 20  # bytes of a part that is read from its beginning, wherever the stretch lies
@@ -42,6 +42,7 @@ class Again:
 
     def __init__(self, capture: Capture, prefixes: Sequence[str]) -> None:
         self._sections = {section.name: section for section in capture.sections}
+        self._columns = capture.columns
         self._prefixes = prefixes
         self._server: ServerPrefixes | None = None
         self._parts: dict[str, list[Part]] = {}
@@ -76,7 +77,7 @@ class Again:
     def _part(self, section: Section, line: int) -> Part | None:
         """The part of a section that has the line; one that was asked for as a whole has all."""
         if section.name not in self._parts:
-            self._parts[section.name] = sniff.parts(section)
+            self._parts[section.name] = sniff.parts(section, self._columns)
         return next((p for p in self._parts[section.name] if p.first_line <= line and (p.last_line is None or line <= p.last_line)), None)
 
     def holding(self, source: str, start: int, end: int | None, needles: Sequence[str], *, most_bytes: int) -> set[str]:

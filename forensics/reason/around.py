@@ -64,8 +64,13 @@ class Holder(NamedTuple):
     @property
     def lines(self) -> tuple[Evidence, ...]:
         """The line of the socket, and that of the process."""
-        of_process = (cited(self.process.source, self.process.line_no, self.process.text),) if self.process and self.process.text else ()
-        return (cited(self.source, self.listener.line_no, self.listener.text), *of_process)
+        return lines_of(self.source, self.listener, self.process)
+
+
+def lines_of(source: str, listener: Listener, process: Process | None) -> tuple[Evidence, ...]:
+    """The line of a socket, and that of the process that listens there, where it is listed."""
+    of_process = (cited(process.source, process.line_no, process.text),) if process and process.text else ()
+    return (cited(source, listener.line_no, listener.text), *of_process)
 
 
 def wanted_port(story: Story) -> int | None:

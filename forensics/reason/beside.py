@@ -277,7 +277,9 @@ def _gpu(story: Story, _verdict: Verdict) -> list[Advice]:
     found = around.squatters(story)
     if not found:
         return []
-    told = [f"{_who(s.process) if s.process else f'pid {s.on.pid} {s.on.name}'.strip()} {s.on.used_gib:.1f} GiB" for s in found[:3]]
+    told = [
+        f"{_who(s.process) if s.process else f'pid {s.on.pid} {s.on.name}'.strip()} {s.on.used_gib:.1f} GiB{_on_card(story, s)}" for s in found[:3]
+    ]
     more = f" and {len(found) - 3} more" if len(found) > 3 else ""
     first = found[0]
     began = around.started_at(story, first.process)
@@ -285,6 +287,13 @@ def _gpu(story: Story, _verdict: Verdict) -> list[Advice]:
     left = ": left over from before, end it if nobody needs it" if first.leftover and before else ": end it or leave it its room"
     text = f"GPU memory is held by others: {', '.join(told)}{more}{left}"
     return [Advice(text=text, command=_rid(story, first.process) if first.process else f"ps -o pid,user,lstart,cgroup,args -p {first.on.pid}")]
+
+
+def _on_card(story: Story, squatter: around.Squatter) -> str:
+    """Which of several cards it is on, by the number that CUDA_VISIBLE_DEVICES and nvidia-smi -i take."""
+    cards = story.facts.gpus
+    number = next((g.index for g in cards if squatter.on.gpu and squatter.on.gpu in (g.uuid, str(g.index))), None)
+    return f" on GPU {number}" if number is not None and len(cards) > 1 else ""
 
 
 def _disk(story: Story, verdict: Verdict) -> list[Advice]:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from forensics import clock, lazily
 from forensics.model import Asked, BenchRow, BenchRun, Evidence, Listener, PartKind, Process, Warn
-from forensics.reason.around import cited, source_of
+from forensics.reason.around import lines_of, source_of
 from forensics.reason.figures import whole
 from forensics.reason.join import argument
 from forensics.reason.place import Story
@@ -42,8 +42,7 @@ class Intruder(NamedTuple):
     @property
     def lines(self) -> tuple[Evidence, ...]:
         """The line of the socket, and that of the process where it is listed."""
-        of_process = (cited(self.process.source, self.process.line_no, self.process.text),) if self.process and self.process.text else ()
-        return (cited(self.source, self.listener.line_no, self.listener.text), *of_process)
+        return lines_of(self.source, self.listener, self.process)
 
 
 def port_of(story: Story) -> int | None:

@@ -166,7 +166,7 @@ def _meant(asked: str, tail: str, name: str, how: str, value: str | None) -> Adv
 
 def _of_nobody(word: str, reader: Reader) -> Advice:
     holders = [p for p in reader.profiles if word in flags.all_flags(p)]
-    whose = f"; {_listed([p.title or p.name for p in holders])} has a flag of that name" if holders else ""
+    whose = f"; {listed([p.title or p.name for p in holders])} has a flag of that name" if holders else ""
     return Advice(text=f"take {word} out of the command line, or spell it as --help of that program does{whose}")
 
 
@@ -243,7 +243,7 @@ def _other_server(word: str, others: Sequence[Profile], reader: Reader) -> Advic
     profile = reader.profile
     assert profile is not None
     told = (
-        f"{word} is a flag of {_listed([p.title or p.name for p in others])}, not of {reader.title}"
+        f"{word} is a flag of {listed([p.title or p.name for p in others])}, not of {reader.title}"
         if others
         else f"{word} is no flag of {reader.title}"
     )
@@ -302,7 +302,8 @@ def _choices(text: str) -> list[str]:
     return words if whole or len(words) < 2 else words[:-1]
 
 
-def _listed(words: Sequence[str]) -> str:
+def listed(words: Sequence[str]) -> str:
+    """``a, b and c``."""
     return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else words[0]
 
 

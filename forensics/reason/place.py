@@ -27,7 +27,7 @@ from forensics.reason.draft import SIGNALS, Draft
 from forensics.reason.ends import end_of
 from forensics.reason.figures import whole
 from forensics.reason.glued import glued, of_another
-from forensics.reason.issue import life_at_issue
+from forensics.reason.issue import Choice, life_at_issue
 from forensics.reason.join import Around, picked
 from forensics.reason.lives import Fold, Placed, cascaded, fold
 from forensics.reason.signals import signals
@@ -61,6 +61,7 @@ class Story:
     pick: Pick
     host: str | None = None
     name: str = "the service"
+    why_issue: str = ""  # why it is this life, as ``issue.REASONS`` says it
 
     def of_issue(self, *roles: Role) -> list[Signal]:
         """Signals of the life at issue, in order, of those roles (all where none is given)."""
@@ -122,7 +123,9 @@ def story_of(
         folded.placed = list(map(placed_without_time, folded.placed))
     roots = [p for p in folded.placed if p.rule is not None and p.rule.role is Role.ROOT]
     told, by_itself = (frozenset(p.life for p in of) for of in (roots, [p for p in roots if p.seen.record.origin is Origin.SERVER]))
-    issue = life_at_issue(lives, facts, at=at, known_server=profile is not None, told=told, by_itself=by_itself, unheard=unheard)
+    issue, why = life_at_issue(
+        Choice(lives=lives, facts=facts, at=at, known_server=profile is not None, told=told, by_itself=by_itself, unheard=unheard)
+    )
     found = signals(Around(facts=facts, rules=rules, lives=lives, placed=folded.placed))
     return Story(
         facts=facts,
@@ -132,6 +135,7 @@ def story_of(
         profile=profile,
         lives=lives,
         issue=issue,
+        why_issue=why.says,
         signals=tuple(signal for _, signal in picked(found, rules)),
         placed=tuple(folded.placed),
         restarts=state.restarts if state and state.restarts is not None else folded.restarts,

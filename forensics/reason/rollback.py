@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from forensics.model import LAST_GOOD, Advice, Cause, Change
 from forensics.reason.manager import SYSTEMD, fitting, kind_of, operand
+from forensics.reason.mistyped import listed
 from forensics.reason.place import Story
 from forensics.reason.verdict import Verdict
 from forensics.ruleset import flags
@@ -26,7 +27,7 @@ def advice(story: Story, verdict: Verdict, changed: Sequence[Change]) -> Advice 
     others = [c for c in since if not c.what.startswith(("-", "/"))]
     steps = [_setting(c, story) for c in settings[:MOST]] + [_other(c) for c in others[: MOST - len(settings[:MOST])]]
     more = f" and {len(settings) + len(others) - len(steps)} more (see what changed)" if len(settings) + len(others) > len(steps) else ""
-    where = f" in {_listed(files[:3])}" if files else ""
+    where = f" in {listed(files[:3])}" if files else ""
     back = f"{', '.join(steps)}{more}{where}" if steps else f"undo what was written since then{where}"
     only = settings[0] if len(since) == len(settings) == 1 else None
     return Advice(
@@ -70,7 +71,3 @@ def _spelled(flag: str, story: Story) -> str:
     """As the version at hand writes it; a flag that nobody knows, of a fork perhaps, stays as it is."""
     found = flags.spelled(story.profile, flag, story.issue.version) if story.profile is not None else None
     return found.flag if found is not None else flag
-
-
-def _listed(words: Sequence[str]) -> str:
-    return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else words[0]

@@ -132,7 +132,7 @@ def warnings(story: Story, known: KnownFacts, pick: Pick, verdict: Verdict) -> t
     if story.issue is not story.lives[-1]:
         last_one = story.lives[-1]
         now = f", and runs since {clock.hms(last_one.started_at)} UTC" if last_one.alive and last_one.started_at is not None else ""
-        found.append(Warn(kind="earlier-life", text=f"this is about an earlier life of the unit; it has been started again{now}"))
+        found.append(Warn(kind="earlier-life", text=f"this is about an earlier life of the unit, {story.why_issue}; it has been started again{now}"))
     return tuple(dict.fromkeys(found))
 
 

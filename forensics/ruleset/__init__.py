@@ -4,7 +4,7 @@ from pathlib import Path
 
 from forensics.ruleset.literals import Search
 from forensics.ruleset.merge import merged, moved
-from forensics.ruleset.scan import Matcher, Scanner, ScanResult, scan, scan_lines
+from forensics.ruleset.scan import Matcher, Scanner, ScanResult, scan
 from forensics.ruleset.schema import RuleSet
 from forensics.ruleset.sequence import joined
 from forensics.ruleset.shipped import shipped_rules
@@ -21,7 +21,6 @@ __all__ = [
     "merged",
     "moved",
     "scan",
-    "scan_lines",
     "shipped_rules",
     "spread",
     "usable",

@@ -31,6 +31,7 @@ def compiled() -> dict[str, Any]:
         "made_of": shipped.fingerprint(),
         "rules": plain(rules.rules),
         "profiles": plain(rules.profiles),
+        "columns": plain(rules.columns),
         "anchors": [[line, shipped.told(found)] for line, found in anchors.items()],
         "conditions": [plain(condition.parse(text)) for text in sorted(set(_conditions(rules)))],
     }

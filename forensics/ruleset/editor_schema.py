@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from forensics.model import ACCEPTED, FIGURES, BudgetOf, Cause, Direction, Frees, MarkKind, Origin, Phase, Role
+from forensics.ruleset.columns import ABOUT
 from forensics.ruleset.flagtable import WAYS
 from forensics.ruleset.quantities import TYPES
 from forensics.ruleset.schema import Rule
@@ -215,8 +216,13 @@ def _flag_table() -> Json:
     return _table(properties, ["flags_of", "source", "checked", "flags"])
 
 
+def _columns() -> Json:
+    names = {meaning: _listed(_text(), about) for meaning, about in ABOUT.items()}
+    return _table({"columns": _table(names), "source": _text("which programs write them so")}, ["columns", "source"])
+
+
 def schema() -> Json:
-    """The schema of a rule file: a list of rules, one profile, or the flags of one."""
+    """The schema of a rule file: a list of rules, one profile, the flags of one, or columns of results."""
     sample = _table(
         {
             "text": _text("one line, as it is printed, without the prefix"),
@@ -238,14 +244,19 @@ def schema() -> Json:
     )
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "A rule file of ddforensics: a list of rules, one server profile, or the flags of one",
+        "title": "A rule file of ddforensics: a list of rules, one server profile, the flags of one, or columns of results",
         "if": {"type": "array"},
         "then": {"items": {"$ref": "#/$defs/rule"}},
-        "else": {"if": {"required": ["flags_of"]}, "then": {"$ref": "#/$defs/flags"}, "else": {"$ref": "#/$defs/profile"}},
+        "else": {
+            "if": {"required": ["flags_of"]},
+            "then": {"$ref": "#/$defs/flags"},
+            "else": {"if": {"required": ["columns"]}, "then": {"$ref": "#/$defs/columns"}, "else": {"$ref": "#/$defs/profile"}},
+        },
         "$defs": {
             "rule": _rule(),
             "profile": _profile(),
             "flags": _flag_table(),
+            "columns": _columns(),
             "advice": advice,
             "sample": {**sample, "oneOf": [{"required": ["text"]}, {"required": ["capture"]}]},
             "samples": {"type": "array", "items": {"$ref": "#/$defs/sample"}, "minItems": 1},

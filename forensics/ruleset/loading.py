@@ -12,14 +12,16 @@ from typing import NamedTuple
 from yaml.nodes import MappingNode, Node, SequenceNode
 
 from forensics.errors import RuleError, RuleErrors
-from forensics.model import Cause, Direction, Location, Origin, Phase, Role
+from forensics.model import NO_COLUMNS, Cause, Direction, Location, Origin, Phase, Role
 from forensics.ruleset import known_names, sources
 from forensics.ruleset.anchors import shape
+from forensics.ruleset.columns import columns_of
 from forensics.ruleset.flagtable import flag_table_of
 from forensics.ruleset.nodes import Faults, Table, compose, suggest, text_of
 from forensics.ruleset.profile import MOST_NAME, expression, expressions, profile_of
 from forensics.ruleset.quantities import TYPES
 from forensics.ruleset.schema import AdviceRule, FlagTable, Profile, Rule, RuleSet, Sample
+from forensics.ruleset.sequence import SEQUENCE
 from forensics.ruleset.versions import beyond, version
 
 RULES = sources.SHIPPED
@@ -29,7 +31,6 @@ _FIRM = ("established", "supported", "possible")
 _NEEDS_CAUSE = frozenset({Role.ROOT, Role.MECHANISM, Role.STATE})
 _PLACE = re.compile(r"\{([a-z_]+(?:\.[a-z_0-9]+)+)\}")  # {known.fact} in a text
 _ID = re.compile(r"[a-z0-9]+(?:[._-][a-z0-9]+)*")
-SEQUENCE = ("preceded_by", "followed_by", "not_preceded_by", "not_followed_by")
 SCOPES = ("record", "rank", "source")
 PICKS = ("first", "last", "all")
 _DOTTED = re.compile(r"[a-z_]+(?:\.[a-z_0-9]+)+")
@@ -69,7 +70,7 @@ def read(*paths: Path, beside: RuleSet | None = None, giving_way: RuleSet | None
     whole = beside is not None or any(root.is_dir() for root in paths or (RULES,))  # one file alone may name what stands in others
     if whole:
         reader.names()
-    return Read(RuleSet(rules=tuple(reader.rules), profiles=reader.with_flags(whole=whole)), tuple(reader.faults), len(done))
+    return Read(RuleSet(rules=tuple(reader.rules), profiles=reader.with_flags(whole=whole), columns=reader.columns), tuple(reader.faults), len(done))
 
 
 class _Reader:
@@ -82,6 +83,8 @@ class _Reader:
         self.ids: dict[str, Location] = {}
         self.named: list[tuple[Rule, Table]] = []
         self.tables: list[tuple[str, FlagTable, Table]] = []
+        self.columns = NO_COLUMNS
+        self.there = beside.columns if beside is not None else NO_COLUMNS
         self.broken: set[str] = set()  # ids of rules with faults of their own: what asks for them is not at fault
         self.beside = (*(beside.rules if beside is not None else ()), *(giving_way.rules if giving_way is not None else ()))
         self.free = set(names_of(giving_way)) if giving_way is not None else set()
@@ -97,6 +100,8 @@ class _Reader:
                 self._rule(Table(node, faults, "a rule"))
         elif isinstance(root, MappingNode) and any(getattr(key, "value", None) == "flags_of" for key, _ in root.value):
             self._flags(Table(root, faults, "a table of flags"))
+        elif isinstance(root, MappingNode) and any(getattr(key, "value", None) == "columns" for key, _ in root.value):
+            self._columns(Table(root, faults, "a table of columns"))
         elif root is not None:
             table = Table(root, faults, "a profile")
             profile = profile_of(table)
@@ -110,6 +115,11 @@ class _Reader:
         self._claim(f"flags of {server}", found.at, table.faults)
         if not table.faults.found:
             self.tables.append((server, found, table))
+
+    def _columns(self, table: Table) -> None:
+        found = columns_of(table, self.there.added(self.columns))
+        if not table.faults.found:
+            self.columns = self.columns.added(found)
 
     def _rule(self, table: Table) -> None:
         before = len(table.faults.found)

@@ -65,6 +65,7 @@ PARTS: Mapping[str, Callable[[], Iterable[str]]] = {
     "speculation-keys": lambda: _keys(*_SPECULATION),
     "accepted-keys": lambda: _keys(*_SPECULATION, "properties", "figures", "items"),
     "flag-keys": lambda: _keys("flags"),
+    "column-keys": lambda: _keys("columns", "properties", "columns"),
     "figure-keys": lambda: _keys(*_MEMORY, "properties", "figures", "items"),
     "causes": lambda: _words(Cause),
     "phases": lambda: _words(Phase),

@@ -13,7 +13,7 @@ from itertools import chain, compress, islice
 from operator import not_
 from typing import NamedTuple
 
-from forensics.model import Frame, Hit, Origin, PartKind
+from forensics.model import Frame, PartKind
 from forensics.ruleset.alike import AVAILABLE, Alike, Fresh
 from forensics.ruleset.heads import Heads
 from forensics.ruleset.kept import Keeper, Opened, ScanResult
@@ -24,7 +24,7 @@ from forensics.ruleset.matcher import MAX_TEXT, Item, Matcher
 from forensics.ruleset.schema import RuleSet
 from forensics.ruleset.shapes import COLD, Found, Shape, of
 
-__all__ = ["MAX_TEXT", "Block", "Matcher", "ScanResult", "Scanner", "Search", "scan", "scan_lines"]
+__all__ = ["MAX_TEXT", "Block", "Matcher", "ScanResult", "Scanner", "Search", "scan"]
 
 _MAX_BYTES = 24 << 20  # of the shapes that are remembered
 _MOST_NEW = 512  # shapes of a block that are remembered, where most of the last block were new: text that never comes again is not worth its memory
@@ -349,15 +349,3 @@ class Scanner:
 def scan(blocks: Iterable[Block], rules: RuleSet | Matcher) -> ScanResult:
     """Scan blocks for all line rules, marks and figures. Of each rule and source the first and the last ``keep`` hits are kept."""
     return Scanner(rules).scan(blocks)
-
-
-def scan_lines(texts: Iterable[str], rules: RuleSet | Matcher, origin: Origin = Origin.ANY, *, source: str = "-") -> ScanResult:
-    """Scan messages that carry no prefix; for samples and for trying a rule. Everything is kept."""
-    matcher = rules if isinstance(rules, Matcher) else Matcher(rules)
-    hits: list[Hit] = []
-    counts: dict[str, int] = {}
-    for line_no, text in enumerate(texts, start=1):
-        for hit in matcher.feed(Frame(source=source, line_no=line_no, start=0, text=text, origin=origin)):
-            hits.append(hit)
-            counts[hit.rule] = counts.get(hit.rule, 0) + 1
-    return ScanResult(hits=hits, counts=counts)

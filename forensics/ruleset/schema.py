@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from forensics.model import BudgetOf, Cause, Frees, Location, MarkKind, Origin, Phase, Role
+from forensics.model import NO_COLUMNS, BudgetOf, Cause, Columns, Frees, Location, MarkKind, Origin, Phase, Role
 from forensics.ruleset.anchors import Anchor, shape
 
 NOWHERE = Location("")
@@ -273,6 +273,7 @@ class RuleSet:
 
     rules: tuple[Rule, ...]
     profiles: tuple[Profile, ...]
+    columns: Columns = NO_COLUMNS  # of measured configurations
     anchors: Mapping[str, tuple[Anchor, ...]] = field(default_factory=dict, compare=False, repr=False)  # expression → what is known of it beforehand
     by_id: Mapping[str, Rule] = field(init=False, compare=False, repr=False)
 

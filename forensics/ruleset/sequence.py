@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from forensics.ruleset.scan import ScanResult
 
 KEEP = 1000  # first and last hits kept of a rule that is to be joined, and of each line that it asks for
-_KEYS = ("preceded_by", "followed_by", "not_preceded_by", "not_followed_by")
+SEQUENCE = ("preceded_by", "followed_by", "not_preceded_by", "not_followed_by")
 
 
 class Asked(NamedTuple):
@@ -31,7 +31,7 @@ class Asked(NamedTuple):
 
 def asked_by(rule: Rule) -> Iterator[Asked]:
     """The lines that a rule asks for beside its own."""
-    for key in _KEYS:
+    for key in SEQUENCE:
         for number, line in enumerate(getattr(rule, key), start=1):
             yield Asked(f"{rule.id}/{key}#{number}", line)
 
@@ -122,7 +122,7 @@ def joins(rule: Rule, hits: Iterable[Hit]) -> list[Hit]:
 
 def _joins(rule: Rule, mine: Sequence[Hit], by_rule: Mapping[str, list[Hit]], counts: Mapping[str, int]) -> Iterator[Hit]:
     places = {asked.id: _places(by_rule.get(asked.id, ()), rule.scope, counts.get(asked.id, 0)) for asked in asked_by(rule)}
-    before, after, never_before, never_after = ([places[f"{rule.id}/{key}#{n}"] for n in range(1, len(getattr(rule, key)) + 1)] for key in _KEYS)
+    before, after, never_before, never_after = ([places[f"{rule.id}/{key}#{n}"] for n in range(1, len(getattr(rule, key)) + 1)] for key in SEQUENCE)
     for hit in mine:
         at, scope, source = place(hit.frame), within(hit.frame, rule.scope), hit.frame.source
         low, high = reach(hit.frame, rule.within_lines)

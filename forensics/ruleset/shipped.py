@@ -17,7 +17,7 @@ from forensics.ruleset import condition, plain
 from forensics.ruleset.anchors import Anchor
 from forensics.ruleset.schema import RuleSet, Sample
 
-FORMAT = "ddforensics/rules/2"
+FORMAT = "ddforensics/rules/3"
 PACKAGE = Path(__file__).resolve().parent.parent
 COMPILED = PACKAGE / "ruleset" / "compiled.json"
 _SOURCES = (
@@ -56,8 +56,8 @@ def compiled(file: Path, package: Path = PACKAGE) -> RuleSet | None:
         written: dict[str, Any] = plain.read(file.read_bytes())
         if written["format"] != FORMAT or written["made_of"] != fingerprint(package):
             return None
-        rules, profiles, conditions, anchors = (written[part] for part in ("rules", "profiles", "conditions", "anchors"))
-        known = RuleSet(rules=rules, profiles=profiles, anchors={line: _anchors(told) for line, told in anchors})
+        rules, profiles, columns, conditions, anchors = (written[part] for part in ("rules", "profiles", "columns", "conditions", "anchors"))
+        known = RuleSet(rules=rules, profiles=profiles, columns=columns, anchors={line: _anchors(told) for line, told in anchors})
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):  # not there, not whole, or something else of that name
         return None
     condition.PARSED.update({parsed.text: parsed for parsed in conditions})

@@ -93,7 +93,9 @@ def without(rules: RuleSet, newer: RuleSet) -> RuleSet:
 
     taken = set(names_of(newer))
     kept = tuple(rule for rule in rules.rules if not taken & {rule.id, *rule.was})
-    return RuleSet(rules=kept, profiles=tuple(p for p in rules.profiles if f"profile {p.name}" not in taken), anchors=rules.anchors)
+    return RuleSet(
+        rules=kept, profiles=tuple(p for p in rules.profiles if f"profile {p.name}" not in taken), columns=rules.columns, anchors=rules.anchors
+    )
 
 
 def add(base: RuleSet, roots: Sequence[Path], *, giving_way: RuleSet | None = None) -> Read:
@@ -115,7 +117,7 @@ def add(base: RuleSet, roots: Sequence[Path], *, giving_way: RuleSet | None = No
     kept = tuple(r for r in found.rules.rules if r.id not in slow_rules)
     profiles = tuple(p for p in found.rules.profiles if p.name not in slow_profiles)
     there = base if giving_way is None else joined(base, giving_way)
-    return Read(RuleSet(rules=_standing(there, kept), profiles=profiles), (*found.faults, *faults), found.files)
+    return Read(RuleSet(rules=_standing(there, kept), profiles=profiles, columns=found.rules.columns), (*found.faults, *faults), found.files)
 
 
 def _standing(base: RuleSet, rules: tuple[Rule, ...]) -> tuple[Rule, ...]:
@@ -136,7 +138,7 @@ def _asked(rule: Rule) -> set[str]:
 
 def joined(base: RuleSet, own: RuleSet) -> RuleSet:
     """One set of both, the shipped ones first."""
-    return RuleSet(rules=base.rules + own.rules, profiles=base.profiles + own.profiles, anchors=base.anchors)
+    return RuleSet(rules=base.rules + own.rules, profiles=base.profiles + own.profiles, columns=base.columns.added(own.columns), anchors=base.anchors)
 
 
 def _inside(path: Path, folder: Path) -> bool:

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from forensics import parse
 from forensics.model import Capture, PartKind, Section, Target, TargetKind
 from forensics.parse import bench, client, endings, host, machine, packages, processes, systemd, unitnow, unitstate, wording
+from tests.unit.parse.results import read_json, read_text
 
 DATA = Path(__file__).parents[1] / "data" / "parse"
 SEEDS = [p.read_text(encoding="utf-8", errors="replace")[:6000] for p in sorted(DATA.rglob("*.txt")) + sorted(DATA.rglob("*.json"))]
@@ -67,7 +68,7 @@ def test_every_parser_is_total_and_its_problems_have_lines(parse, text):
 @settings(max_examples=150, deadline=None)
 def test_what_a_client_run_cites_stands_in_its_line(text):
     lines = text.split("\n")
-    runs, _ = bench.read(text, source="s", first_line=1)
+    runs, _ = read_text(text, source="s", first_line=1)
     for run in runs:
         for row in run.rows:
             assert row.text in lines[row.line_no - 1]
@@ -129,7 +130,7 @@ def test_the_quick_look_lets_nothing_go_that_a_pattern_knows(branch: str, flags:
 @settings(max_examples=80, deadline=None)
 def test_a_matrix_survives_any_json_layout(rows, indent):
     text = json.dumps(rows, indent=indent)
-    runs, problems = bench.read_json(text, source="s")
+    runs, problems = read_json(text, source="s")
     assert problems == ()
     found = [m for run in runs for m in run.matrix]
     assert [(m.topk, m.budget, m.accept_len, m.correct) for m in found] == [(r["topk"], r["budget"], r["accept_len"], r["coding_pass"]) for r in rows]

@@ -157,8 +157,8 @@ FAULTS: dict[str, Fault] = {
         die="traceback", after=0.5, load=0.5, service=FLAPS.format(3), section=FOR_EVER, settles=("active", "activating", "failed"), restarts=3,
         causes=("cuda-fault",), health=("failed", "starting", "degraded"), kind=("exit",), status=1, also=("restart-loop",),
     ),
-    "restart-flapping-activating": Fault(
-        exec_=_sh("echo [fake] out of memory; exit 1"), service=FLAPS.format(20), section=FOR_EVER, settles=("activating",),
+    "restart-flapping-activating": Fault(  # looked at long before the next try
+        exec_=_sh("echo [fake] out of memory; exit 1"), service=FLAPS.format(900), section=FOR_EVER, settles=("activating",),
         causes=("restart-loop", "exit-code-death"), health=("failed", "starting", "degraded"), kind=("exit",), status=1,
     ),
     # ---- stopped, or left on its own accord

@@ -13,7 +13,6 @@ from scipy import stats
 from forensics.compare import TOLERANCE, compare
 from forensics.errors import TargetError, UsageError
 from forensics.model import Comparison, Difference, Judgement
-from forensics.parse.matrix import OF_SERVER, SETTINGS
 
 MASK = Path(__file__).parents[1] / "data" / "mask" / "m-copy-fp32.json"
 
@@ -183,10 +182,6 @@ def test_rows_of_two_servers_are_held_against_each_other(name: str, tmp_path: Pa
     found = compared(tmp_path, base, new)
     assert len([d for d in found.differences if d.metric == "correct"]) == len(rows)
     assert not found.only_base
-
-
-def test_what_is_of_a_server_is_a_setting() -> None:
-    assert set(SETTINGS) > OF_SERVER
 
 
 def test_settings_that_differ_are_said(tmp_path: Path) -> None:

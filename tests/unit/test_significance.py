@@ -39,16 +39,6 @@ def test_counts_as_scipy_has_them(a: tuple[int, int], b: tuple[int, int]) -> Non
     assert significance.differ(*a, *b) == pytest.approx(stats.fisher_exact(table).pvalue, rel=1e-6, abs=1e-12)
 
 
-@pytest.mark.parametrize(("right", "n"), [(0, 16), (1, 16), (8, 16), (16, 16), (480, 512), (1, 1)])
-def test_intervals_as_scipy_has_them(right: int, n: int) -> None:
-    wanted = stats.binomtest(right, n).proportion_ci(method="wilson")
-    assert significance.interval(right, n) == pytest.approx((wanted.low, wanted.high), abs=1e-6)
-
-
-def test_nothing_measured_speaks_for_every_share() -> None:
-    assert significance.interval(0, 0) == (0.0, 1.0)
-
-
 @given(values, values)
 @settings(max_examples=200, deadline=None)
 def test_ranks_as_scipy_has_them(a: list[float], b: list[float]) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from forensics.model import BenchRow, BenchRun
-from forensics.parse import bench
+from tests.unit.parse.results import read_json, read_text
 
 DATA = Path(__file__).parents[2] / "data" / "parse" / "bench"
 
@@ -17,7 +17,7 @@ def text_of(name: str) -> str:
 
 
 def read(name: str) -> BenchRun:
-    runs, problems = bench.read(text_of(name), source="bench.txt", latest=1796000000.0)
+    runs, problems = read_text(text_of(name), source="bench.txt", latest=1796000000.0)
     assert problems == ()
     assert len(runs) == 1
     return runs[0]
@@ -31,11 +31,11 @@ def row_of(run: BenchRun, metric: str) -> BenchRow:
 
 
 def test_a_log_with_colons_and_numbers_is_no_result():
-    assert bench.read("INFO: 12\nstep: 3\nTotal time: 4.5 s\n") == ((), ())
+    assert read_text("INFO: 12\nstep: 3\nTotal time: 4.5 s\n") == ((), ())
 
 
 def test_a_warm_up_frame_is_no_result_block():
-    runs, _ = bench.read("======== Warmup Begin ========\nbatch size: 1\n======== Warmup End ========\nlatency: 1.5 s\n")
+    runs, _ = read_text("======== Warmup Begin ========\nbatch size: 1\n======== Warmup End ========\nlatency: 1.5 s\n")
     assert runs[0].metrics == {"batch_size": 1.0, "latency": 1.5}
     assert runs[0].ok is None
 
@@ -74,23 +74,23 @@ def test_a_base_url_stands_over_the_default_port():
 
 
 def test_two_commands_are_two_runs():
-    runs, _ = bench.read(text_of("not-ready-twice.txt"), source="b")
+    runs, _ = read_text(text_of("not-ready-twice.txt"), source="b")
     assert [(r.errors, r.rows[0].line_no) for r in runs] == [({"not-ready": 1}, 5), ({"not-ready": 1}, 12)]
 
 
 def test_two_result_blocks_are_two_runs():
     block = "============ Serving Benchmark Result ============\nSuccessful requests:      {}\nFailed requests:    0\n==================================================\n"
-    runs, _ = bench.read(block.format(3) + "\n" + block.format(5), source="b")
+    runs, _ = read_text(block.format(3) + "\n" + block.format(5), source="b")
     assert [r.ok for r in runs] == [3, 5]
 
 
 def test_few_shot_scores():
-    (run,), _ = bench.read("Accuracy: 0.125\nInvalid: 0.910\nLatency: 4.231 s\nOutput throughput: 1203.123 token/s\n")
+    (run,), _ = read_text("Accuracy: 0.125\nInvalid: 0.910\nLatency: 4.231 s\nOutput throughput: 1203.123 token/s\n")
     assert run.metrics == {"accuracy": 0.125, "invalid": 0.91, "latency": 4.231, "output_throughput": 1203.123}
 
 
 def test_scores_of_an_evaluation_table():
-    (run,), _ = bench.read(
+    (run,), _ = read_text(
         "|Tasks|Version|     Filter     |n-shot|  Metric   |   |Value |   |Stderr|\n|gsm8k|      3|flexible-extract|     5|exact_match|↑  |0.1230|±  |0.0091|\n"
     )
     assert run.metrics == {"exact_match": 0.123}
@@ -108,7 +108,7 @@ def test_scores_of_an_evaluation_table():
     ids=["markdown", "csv", "columns", "pairs"],
 )
 def test_a_matrix_as_text(text):
-    (run,), _ = bench.read(text)
+    (run,), _ = read_text(text)
     (row,) = run.matrix
     assert (row.budget, row.topk, row.accept_len, row.correct) == (32, 4, 2.789, 0.125)
 
@@ -117,7 +117,7 @@ def test_a_matrix_as_text(text):
 
 
 def test_a_matrix_row_cites_the_label_and_the_raw_figure():
-    (run,), problems = bench.read_json(text_of("matrix.json"), source="m")
+    (run,), problems = read_json(text_of("matrix.json"), source="m")
     assert problems == ()
     assert len(run.matrix) == 11
     last = run.matrix[-1]
@@ -130,14 +130,14 @@ def test_a_matrix_row_cites_the_label_and_the_raw_figure():
 
 def test_a_matrix_that_breaks_off_keeps_what_was_complete():
     text = text_of("matrix.json")
-    (run,), problems = bench.read_json(text[: text.rindex('"coding_pass"')], source="m")
+    (run,), problems = read_json(text[: text.rindex('"coding_pass"')], source="m")
     assert len(run.matrix) == 10
     assert len(problems) == 1
     assert problems[0].line > 100
 
 
 def test_a_matrix_inside_an_object_has_its_own_lines():
-    (run,), _ = bench.read_json(
+    (run,), _ = read_json(
         '{\n "run": "x",\n "results": [\n  {"budget": 4, "topk": 1,\n   "accept_len": 2.0},\n  {"budget": 8, "topk": 1, "accept_len": 1.0}\n ]\n}\n'
     )
     assert [(m.line_no, m.budget) for m in run.matrix] == [(4, 4), (6, 8)]
@@ -145,7 +145,7 @@ def test_a_matrix_inside_an_object_has_its_own_lines():
 
 
 def test_json_lines_of_a_speculative_sweep():
-    (run,), _ = bench.read_json(
+    (run,), _ = read_json(
         '{"batch_size": 1, "topk": 4, "num_draft_tokens": 16, "acc_length": 2.5, "speed": 9}\n{"batch_size": 1, "topk": 0, "num_draft_tokens": 0, "acc_length": -1}\n'
     )
     assert [(m.budget, m.topk, m.accept_len) for m in run.matrix] == [(16, 4, 2.5), (0, 0, None)]
@@ -153,13 +153,13 @@ def test_json_lines_of_a_speculative_sweep():
 
 def test_a_saved_result_with_error_texts():
     text = '{"backend": "openai", "num_prompts": 3, "completed": 1, "failed": 2, "request_throughput": 0.5, "errors": ["", "Traceback\\n  x\\nConnectionRefusedError: [Errno 111]", "odd"]}'
-    (run,), _ = bench.read_json(text)
+    (run,), _ = read_json(text)
     assert (run.tool, run.asked, run.ok, run.failed, run.errors) == ("openai", 3, 1, 2, {"refused": 1, "other": 1})
     assert run.metrics["request_throughput"] == 0.5
 
 
 def test_a_result_without_a_failed_count_fails_what_is_not_completed():
-    (run,), _ = bench.read_json('{"num_prompts": 8, "completed": 5, "duration": 1.0}')
+    (run,), _ = read_json('{"num_prompts": 8, "completed": 5, "duration": 1.0}')
     assert (run.asked, run.ok, run.failed) == (8, 5, 3)
 
 
@@ -174,10 +174,10 @@ def test_a_result_without_a_failed_count_fails_what_is_not_completed():
     ],
 )
 def test_an_error_body_is_a_failed_request(text, kind):
-    (run,), _ = bench.read_json(text)
+    (run,), _ = read_json(text)
     assert run.errors == {kind: 1}
 
 
 def test_json_that_measures_nothing_is_no_run():
-    assert bench.read_json('{"a": 1, "b": [true]}') == ((), ())
-    assert bench.read_json("[]") == ((), ())
+    assert read_json('{"a": 1, "b": [true]}') == ((), ())
+    assert read_json("[]") == ((), ())

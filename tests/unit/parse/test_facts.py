@@ -12,6 +12,7 @@ from forensics import parse
 from forensics.model import Capture, Coverage, Facts, Frame, Hit, Origin, PartKind, Pick, Section, Target, TargetKind
 from forensics.parse.asked import asked_unit, filters, simples
 from tests.unit.counting import steps
+from tests.unit.parse.results import COLUMNS
 
 DATA = Path(__file__).parents[2] / "data" / "parse"
 JOURNAL = (
@@ -32,7 +33,7 @@ def of_files(folder: Path, hits: list[Hit] | None = None, /, **files: str) -> Fa
         path.write_text(text, encoding="utf-8")
         os.utime(path, (1796000000, 1796000000))
         sections.append(Section(name=path.name, path=path, coverage=Coverage.GIVEN))
-    return facts_of(Capture(target=Target(kind=TargetKind.FILES, name="x"), sections=tuple(sections)), hits)
+    return facts_of(Capture(target=Target(kind=TargetKind.FILES, name="x"), sections=tuple(sections), columns=COLUMNS), hits)
 
 
 def facts_of(capture: Capture, hits: list[Hit] | None = None) -> Facts:

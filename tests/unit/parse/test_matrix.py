@@ -9,8 +9,9 @@ import pytest
 
 import forensics
 from forensics.model import Matrix, PartKind
-from forensics.parse import bench, matrix, sniff
+from forensics.parse import sniff
 from tests.unit.parse.framing import written
+from tests.unit.parse.results import COLUMNS, read_json, read_text, with_own
 
 # top-k, budget, tokens a step, right answers of sixteen
 MEASURED = [(1, 4, 2.8, 16), (1, 8, 3.2, 16), (2, 8, 3.2, 10), (2, 16, 3.4, 6), (4, 16, 3.5, 3), (4, 32, 3.4, 1)]
@@ -85,24 +86,26 @@ WANTED = [(k, b, a, round(r / 16, 6)) for k, b, a, r in MEASURED]
 def test_json_of_any_shape_is_the_same_matrix(shape: str) -> None:
     value, fields = JSON[shape]
     text = value if isinstance(value, str) else json.dumps(value)
-    runs, problems = bench.read_json(text, fields=matrix.fields_of(fields) if fields else None)
+    runs, problems = read_json(text, columns=with_own(fields) if fields else COLUMNS)
     assert not problems
     assert [told(run.matrix) for run in runs] == [WANTED]
 
 
 @pytest.mark.parametrize("shape", TEXT)
 def test_a_table_of_any_kind_is_the_same_matrix(shape: str) -> None:
-    runs, _ = bench.read(TEXT[shape])
+    runs, _ = read_text(TEXT[shape])
     assert [told(run.matrix) for run in runs] == [WANTED]
 
 
 @pytest.mark.parametrize("shape", TEXT)
 def test_a_table_in_a_folder_is_known_without_being_named(shape: str, tmp_path: Path) -> None:
-    assert [part.kind for part in sniff.parts(written(tmp_path, TEXT[shape], name="results.csv"))] == [PartKind.CLIENT]
+    assert [part.kind for part in sniff.parts(written(tmp_path, TEXT[shape], name="results.csv"), COLUMNS)] == [PartKind.CLIENT]
 
 
 def test_a_table_of_something_else_is_no_benchmark(tmp_path: Path) -> None:
-    assert [part.kind for part in sniff.parts(written(tmp_path, "budget,team,year\n1,a,2020\n2,b,2021\n", name="money.csv"))] == [PartKind.SERVER]
+    assert [part.kind for part in sniff.parts(written(tmp_path, "budget,team,year\n1,a,2020\n2,b,2021\n", name="money.csv"), COLUMNS)] == [
+        PartKind.SERVER
+    ]
 
 
 @pytest.mark.parametrize(
@@ -120,19 +123,19 @@ def test_a_table_of_something_else_is_no_benchmark(tmp_path: Path) -> None:
 )
 def test_what_a_share_is_all_rows_say_together(why: str, rows: list[dict[str, object]], wanted: list[float | None]) -> None:
     text = json.dumps([{"topk": 1 + n, "budget": 8, **row} for n, row in enumerate(rows)])
-    ((run,), _) = bench.read_json(text)
+    ((run,), _) = read_json(text)
     assert [r.correct for r in run.matrix] == wanted, why
 
 
 @pytest.mark.parametrize("missing", ["", "-", "n/a", None, "nan"])
 def test_a_missing_cell_is_nothing_measured(missing: object) -> None:
-    ((run,), _) = bench.read_json(json.dumps([{"topk": 1, "budget": 8, "accept_len": missing, "accuracy": 0.5}]))
+    ((run,), _) = read_json(json.dumps([{"topk": 1, "budget": 8, "accept_len": missing, "accuracy": 0.5}]))
     assert told(run.matrix) == [(1, 8, None, 0.5)]
 
 
 def test_answers_asked_again_are_not_more_answers() -> None:
     rows = [{"topk": 1, "budget": 8, "question": q, "correct": True, "repeat": n} for n in range(3) for q in range(8)]
-    ((run,), _) = bench.read_json(json.dumps(rows))
+    ((run,), _) = read_json(json.dumps(rows))
     assert [(r.correct, r.asked) for r in run.matrix] == [(1.0, 8)]
 
 
@@ -140,14 +143,14 @@ def test_answers_asked_again_are_not_more_answers() -> None:
 def test_what_stands_above_a_record_holds_for_it(nested: bool) -> None:
     inner = [{"topk": 1, "budget": 8, "accuracy": 0.5}, {"topk": 2, "budget": 8, "accuracy": 0.5}]
     value = {"runs": [{"model": "a", "rows": inner}, {"model": "b", "rows": inner}]} if nested else {"model": "a", "results": inner}
-    runs, _ = bench.read_json(json.dumps(value))
+    runs, _ = read_json(json.dumps(value))
     models = [dict(r.settings)["model"] for run in runs for r in run.matrix]
     assert models == (["a", "a", "b", "b"] if nested else ["a", "a"])
 
 
 def test_a_list_of_records_keeps_the_line_of_each() -> None:
     text = '{\n "rows": [\n  {"topk": 1, "budget": 8, "accuracy": 1},\n  {"topk": 2, "budget": 8, "accuracy": 0}\n ]\n}\n'
-    ((run,), _) = bench.read_json(text)
+    ((run,), _) = read_json(text)
     assert [r.line_no for r in run.matrix] == [3, 4]
 
 

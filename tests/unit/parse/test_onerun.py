@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 from forensics.model import BenchRun
-from forensics.parse import bench
 from forensics.parse.onerun import told_once
+from tests.unit.parse.results import read_json, read_text
 
 DATA = Path(__file__).parents[2] / "data" / "bench"
 
 
 def read(name: str) -> BenchRun:
     text = (DATA / name).read_bytes().decode()
-    ((run, *_), _) = bench.read_json(text, source=name) if name.endswith((".json", ".jsonl")) else bench.read(text, source=name)
+    ((run, *_), _) = read_json(text, source=name) if name.endswith((".json", ".jsonl")) else read_text(text, source=name)
     return run
 
 

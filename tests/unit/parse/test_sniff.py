@@ -8,6 +8,7 @@ import pytest
 
 from forensics.model import PartKind
 from forensics.parse import sniff
+from forensics.parse.part import Part
 from tests.unit.parse.framing import DATA, blocks_of, section_of, written
 
 K = PartKind
@@ -158,7 +159,7 @@ def test_a_large_file_is_known_by_its_head(tmp_path: Path) -> None:
 
 
 def test_the_answer_to_a_question_is_what_was_asked_for(tmp_path: Path) -> None:
-    assert sniff.parts(written(tmp_path, "anything", part=K.HEALTH)) == [sniff.Part(kind=K.HEALTH)]
+    assert sniff.parts(written(tmp_path, "anything", part=K.HEALTH)) == [Part(kind=K.HEALTH)]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from forensics.model import Frame, PartKind
-from forensics.parse import sniff, turned
+from forensics.parse import turned
+from forensics.parse.part import Part
 from tests.unit.parse.framing import DATA, blocks_of, frames_of, section_of, written
 
 FORMS = ("short", "short-iso", "short-full", "short-unix", "short-monotonic", "with-unit", "json")
@@ -54,7 +55,7 @@ def test_a_mark_between_two_boots_stays_between_them_and_names_the_later(tmp_pat
 def test_what_journalctl_says_of_an_answer_is_no_mark_of_a_boot(tmp_path: Path) -> None:
     text = "May 09 10:15:20 h a: 3\n-- No entries --\nMay 09 10:15:19 h a: 2\nMay 09 10:15:18 h a: 1\n"
     section = written(tmp_path, text)
-    part = sniff.Part(kind=PartKind.JOURNAL_TEXT)
+    part = Part(kind=PartKind.JOURNAL_TEXT)
     lines = b"".join(piece.data for piece in turned.turned(section, part)).decode().splitlines()
     assert sorted(lines) == sorted(text.splitlines())
 

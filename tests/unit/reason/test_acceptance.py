@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from forensics.model import BenchRun, Matrix
-from forensics.parse import bench
 from forensics.reason.acceptance import acceptance
+from tests.unit.parse.results import read_json
 from tests.unit.reason import simulated
 
 MASK = Path(__file__).parents[2] / "data" / "mask"
@@ -24,7 +24,7 @@ TREES = ((1, 2), (1, 4), (1, 8), (2, 8), (4, 8), (4, 16), (4, 32))
 def run_of(name: str, *variants: str, without: tuple[str, ...] = ()) -> BenchRun:
     """The rows of some variants of a measured file, as a file of their own."""
     rows = [{k: v for k, v in row.items() if k not in without} for row in json.loads((MASK / name).read_text()) if row["variant"] in variants]
-    ((run,), _) = bench.read_json(json.dumps(rows), source=name)
+    ((run,), _) = read_json(json.dumps(rows), source=name)
     return run
 
 
@@ -159,7 +159,7 @@ def test_what_a_column_says_of_the_conditions_keeps_trees_apart(condition: str) 
         return json.dumps(trees)
 
     for apart in (True, False):
-        ((run,), _) = bench.read_json(rows(apart), source="b.json")
+        ((run,), _) = read_json(rows(apart), source="b.json")
         assert simulated.alarmed(acceptance((run,))) is not apart
 
 
@@ -224,7 +224,7 @@ WIDE: dict[str, object] = {"budget": 64, "topk": 4, "num_steps": 7, "accept_len"
 
 
 def read_and_judged(*rows: Mapping[str, object]) -> bool:
-    ((run,), _) = bench.read_json(json.dumps(rows))
+    ((run,), _) = read_json(json.dumps(rows))
     return simulated.alarmed(acceptance((run,)))
 
 

@@ -70,9 +70,17 @@ def test_the_full_file_system_is_named() -> None:
 def test_a_leftover_on_the_gpu_is_named_before_a_flag_is_turned() -> None:
     found = of("gpu")
     assert found.cause is Cause.GPU_OOM_INIT
-    assert "(pid 1445, session-1800.scope, user root, up for 11s) 38.9 GiB: left over from before" in found.advice[0].text
+    assert "(pid 1445, session-1800.scope, user root, up for 11s) 38.9 GiB on GPU 0: left over from before" in found.advice[0].text
     assert found.advice[0].command == "kill -TERM 1445"
     assert any(w.kind == "gpu-ecc" and "GPU 1: 3" in w.text for w in found.warnings)
+
+
+def test_of_one_card_its_number_is_not_told(tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(DATA / "beside" / "gpu", tmp_path / "one-card"))
+    cards = folder / "06-gpu"
+    cards.write_text("".join(line for line in cards.read_text().splitlines(keepends=True) if not line.startswith("1, ")))
+    (found,) = api.diagnose(str(folder))
+    assert "38.9 GiB:" in found.advice[0].text
 
 
 def test_without_a_list_of_processes_a_stranger_on_the_gpu_is_told_by_its_pid(tmp_path: Path) -> None:

@@ -20,6 +20,8 @@ FILES = sources.files(sources.SHIPPED)[0]
 # what the loader calls a mapping → where the schema has it
 PLACES = {
     "a rule": ("rule",),
+    "a table of columns": ("columns",),
+    "'columns'": ("columns", "properties", "columns"),
     "a profile": ("profile",),
     "an advice": ("advice",),
     "a sample": ("sample",),

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from forensics.model import Frame, MarkKind, Origin, PartKind, Role
-from forensics.ruleset import Matcher, load, scan, scan_lines
+from forensics.ruleset import Matcher, load, scan
 from forensics.ruleset.loading import read
 from forensics.ruleset.schema import Mark, Profile, Rule, RuleSet
 from forensics.ruleset.selftest import trials
@@ -176,15 +176,6 @@ def test_an_expression_is_found_in_the_midst_of_a_long_word_and_after_many_new_w
     words = "".join(f"python[7]: {chr(97 + i % 26) * (3 + i % 50)}\n" for i in range(2000))
     text = f"python[7]: {letters}OutOfMemoryError{letters}\n{words}python[7]: xOutOfMemoryErrors\n"
     assert [n for _, _, n in _found(_rules(_rule("OutOfMemoryError")), FakeBlock(text))] == [1, 2002]
-
-
-def test_lines_can_be_scanned_without_a_block() -> None:
-    result = scan_lines(
-        ["fine", "out of memory", "out of memory"], _rules(_rule("out of memory", from_=Origin.SERVER)), Origin.SERVER, source="x.log"
-    )
-    assert [(hit.frame.source, hit.frame.line_no) for hit in result.hits] == [("x.log", 2), ("x.log", 3)]
-    assert result.counts == {"r": 2}
-    assert scan_lines(["out of memory"], _rules(_rule("out of memory", from_=Origin.SERVER)), Origin.CLIENT).hits == []
 
 
 def test_a_matcher_takes_one_line_at_a_time() -> None:
