@@ -18,7 +18,7 @@ BROKEN = (
     (32, 0.15),
     (16, 0.4),
     (8, 0.7),
-)  # the share still right with a mask that is ignored, from that budget on: 2, 6 and 11 of 16 on SGLang 0.5.11
+)  # the share still right with a mask that is ignored, from that budget on: 2, 6 and 11 of 16 as measured (rules/causes/mask.yaml)
 UNSEEN = 0.05  # the chance that it would not have shown
 UNSURE = 0.05  # the chance of a fall that is no verdict, and no rest either
 MOSTLY = 0.9  # of the answers right with one branch: where nobody says what the plain run gives, that is near it
