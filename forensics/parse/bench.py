@@ -15,7 +15,7 @@ from typing import Any, BinaryIO
 
 from forensics import lazily
 from forensics.model import NO_COLUMNS, BenchRow, BenchRun, Columns, Problem
-from forensics.parse import client, guided, load, matrix, nested, peer, profiled, slim, unfold, wording
+from forensics.parse import client, guided, load, matrix, nested, peer, profiled, sent, slim, unfold, wording
 from forensics.parse.matrix import number_of, snake
 from forensics.parse.measured import Measured, inside
 
@@ -126,8 +126,8 @@ def _with_figures(
     _, prompts = peer.peer_of(lines, (), first_line)
     done = matrix.count(metrics, _OK) if block else None
     lost = matrix.count(metrics, _FAILED) if block else None
-    if done is not None and prompts is None and lost is not None:
-        prompts = done + lost
+    if done is not None and prompts is None:
+        prompts = done + lost if lost is not None else sent.of(lines, _OPEN)
     if done is not None and lost is None and prompts is not None:
         lost = max(0, prompts - done)  # a tool that prints no failures: what it does not count as done
     tool = "benchmark" if run.tool == "client" else run.tool

@@ -17,6 +17,9 @@ FILLER = "      \u200b"  # stands for a line that was joined to the one above: n
 _LOOK = 400  # lines by which a paste is judged
 
 _QUOTED = lazily.pattern(r"(?:> ?){1,6}")
+_WHOLLY = 8  # lines
+_BORDERS = ("│", "┃", "║")
+_BORDER = lazily.pattern(r"^[│┃║] ?|\s*[│┃║]\s*$")
 _OF_CURL = lazily.pattern(r"[<>*] (?:GET|POST|HEAD|PUT|HTTP/|Host:|User-Agent:|Accept:|Content-|Connected|Trying|TCP_NODELAY)")
 _NUMBER = lazily.pattern(r"\s{0,10}(?P<n>\d{1,7})(?:[:|)] ?|\t| {1,4}(?:\| ?)?)")
 _ENTITY = lazily.pattern(r"&(?:gt|lt|amp|quot|apos|nbsp|#39|#x27|#34|#96|#160);")
@@ -98,8 +101,25 @@ def _breaks(lines: Lines) -> Lines | None:
 
 
 def _quotes(lines: Lines) -> Lines | None:
-    """Runs of lines that all begin with ``>``."""
-    return _runs(lines, lambda text: bool(_QUOTED.match(text)) and not _OF_CURL.match(text), lambda text: _QUOTED.sub("", text, count=1), at_least=2)
+    """Runs of lines that all begin with ``>``; where every line does, it is a quotation whatever the lines are."""
+    said = [text for text in lines if text.strip()]
+    if len(said) >= _WHOLLY and all(map(_quoted, said)):
+        return [_QUOTED.sub("", text, count=1) for text in lines]
+    return _runs(lines, _quoted, lambda text: _QUOTED.sub("", text, count=1), at_least=2)
+
+
+def _quoted(text: str) -> bool:
+    return bool(_QUOTED.match(text)) and not _OF_CURL.match(text)
+
+
+def _bordered(lines: Lines) -> Lines | None:
+    """What a pane of a terminal has drawn at its left edge, and at its right one."""
+    said = [text for text in lines if text.strip()]
+    if len(said) < _WHOLLY or 10 * sum(text[:1] in _BORDERS for text in said) < 9 * len(said):
+        return None
+    bare = [_BORDER.sub("", text) if text[:1] in _BORDERS else text for text in lines]
+    tabular = sum(any(sign in text for sign in _BORDERS) for text in bare)
+    return bare if 10 * tabular <= len(said) else None  # columns have borders between them
 
 
 def _numbers(lines: Lines) -> Lines | None:
@@ -261,4 +281,4 @@ def _blocks(lines: Lines) -> Iterator[tuple[int, int]]:
             start = None
 
 
-_STEPS: tuple[Step, ...] = (_spaces, _entities, _breaks, _quotes, _numbers, _indents, _fences, _pagers, _wrapped, _status)
+_STEPS: tuple[Step, ...] = (_spaces, _entities, _breaks, _quotes, _bordered, _numbers, _indents, _fences, _pagers, _wrapped, _status)

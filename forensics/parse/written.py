@@ -52,6 +52,8 @@ _TYING = frozenset(_TIES.split())
 _PERSON = lazily.pattern(
     r"(?i)\b(?:i|we|he|she|they|my|our|his|their|somebody|someone|nobody|everybody|yesterday|hello|thanks?|hi|ich|wir|jemand|niemand|gestern|hallo|danke|je|nous|merci|hola|gracias)\b(?!/)|\b(?:[Ii]'m|[Ww]e've|[Ii]'ve|[Ii]t's)\b"
 )
+# a frame of a native stack, with its address: a debugger shows the arguments of each, and a format among them has no values
+_ADDRESSED = lazily.pattern(r"(?:frame )?#\d{1,4}:? +0x[0-9a-f]{6,16} in ")
 _IN_BACKTICKS = lazily.pattern(r"`[^`\n]*[A-Za-z]{2,}[^`\n]* [^`\n]*`")
 _MARK = lazily.pattern(r"\s*(?:[-*+\u2022]|\d{1,3}[.)]|#{1,6}|>+)\s+\S")
 _TABLE_RULE = lazily.pattern(r"\s*\|?(?: ?:?-{3,}:? ?\|)+(?: ?:?-{3,}:? ?)?\s*$")
@@ -120,7 +122,7 @@ class Page:
     def written(self, at: int) -> bool:
         """Whether somebody wrote line ``at`` (from 0)."""
         text = self.texts[at][:LONGEST]
-        if not text.strip() or _stamped(text) or self._framed(at):
+        if not text.strip() or _stamped(text) or _ADDRESSED.match(text) or self._framed(at):
             return False
         printed = bool(_PRINTED.match(text))
         if (self._diff and text[:1] in "+- @") or len(_TEMPLATE.findall(text)) >= 2 or (not printed and self._is_source(at, text)):

@@ -9,6 +9,7 @@ from dataclasses import replace
 from forensics import lazily
 from forensics.model import BenchRun, Cause, Coverage, EndKind, Evidence, Facts, MarkKind, Moment, Origin, Record, Role, Signal, Template
 from forensics.reason import beside
+from forensics.reason.framing import FRAMING, HEAD, STACK, WARNING
 from forensics.reason.issue import error_times
 from forensics.reason.place import Story
 from forensics.reason.signals import evidence
@@ -22,18 +23,6 @@ EXCEPTION = lazily.pattern(
 )
 NUMBERS = lazily.pattern(r"\d+")
 WORDY = lazily.pattern(r"[^\W\d_]{3}")
-# the frame around a message: source lines, carets, rules, usage blocks, the stack of a traceback
-_WARNED = r"\S+\.py:\d+: \w*Warning:"
-FRAMING = lazily.pattern(
-    r"\s{4,}|\s*(?:raise |File \"|Traceback \(|During handling of|(?:Current t|T)hread 0x|The above exception was|\[-{1,2}\w|usage: |[\^~=*#-]{4,})|"
-    + _WARNED
-    + r"|\s*[{}\[\]()]*\s*$"
-)
-WARNING = lazily.pattern(_WARNED)
-# a frame of a native stack: an address says nothing to a reader, and of a hundred of them the last is no nearer to the cause
-STACK = lazily.pattern(r"\s*(?:frame #\d{1,4}: |#\d{1,4}:?\s{1,8}(?:0x[\da-fA-F]{4}|<unknown)|Exception raised from .*\(most recent call first\))")
-# a logged exception's first line: what it says is in its last, and that is cited
-HEAD = lazily.pattern(r"Traceback \(most recent call last\):\s*$")
 SYSTEMD_ENDS = (
     MarkKind.EXITED,
     MarkKind.FAILED,

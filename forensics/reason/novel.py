@@ -12,7 +12,8 @@ from typing import NamedTuple, Protocol
 
 from forensics import lazily
 from forensics.model import WILD, Cause, Frame, Life, MarkKind, Origin, Phase, Read, Role, Template, Window, Wording
-from forensics.reason.cite import EXCEPTION, FRAMING, HEAD, RARE, STACK
+from forensics.reason.cite import EXCEPTION, RARE
+from forensics.reason.framing import FRAMING, HEAD, STACK
 from forensics.reason.good import last_good
 from forensics.reason.lives import Placed, another
 from forensics.reason.place import Story

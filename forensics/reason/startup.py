@@ -23,6 +23,7 @@ LOADING = (
 )
 
 OF_ALL = (Phase.BIND, Phase.WARMUP, Phase.READY, Phase.SERVING, Phase.STOPPING)  # phases of the server as a whole
+TELLING = (MarkKind.BEGIN, MarkKind.END, MarkKind.PROGRESS, MarkKind.LISTENING, MarkKind.READY, MarkKind.SERVING)  # kinds of marks that tell a phase
 MOST_RANKS = 1024
 SET_BACK_S = 2.0  # stamps of two programs on one event lie this far apart, and no clock was set
 WARM_UP_REQUESTS = 4  # lines: a warm-up writes one or two
@@ -62,7 +63,7 @@ class Startup:
             if not self.told and mark.phase:
                 self._begin(self._which(mark, rank), rank, record)
             return
-        self.told = self.told or kind not in (MarkKind.ARGUMENTS, MarkKind.STOPPING)
+        self.told = self.told or kind in TELLING
         if kind in (MarkKind.BEGIN, MarkKind.END, MarkKind.PROGRESS):
             self.heard[rank] = at if at is not None else self.heard.get(rank)
         if kind is MarkKind.ARGUMENTS:

@@ -10,7 +10,7 @@ from forensics.reason.issue import failed
 from forensics.reason.known import KnownFacts
 from forensics.reason.place import GAVE_UP, Story
 from forensics.reason.said import is_asked
-from forensics.reason.weigh import HARMLESS, ORDER, fatal, firm, foreign, ranked, specific, survived
+from forensics.reason.weigh import HARMLESS, ORDER, ends_on_an_error, fatal, firm, foreign, ranked, specific, survived
 from forensics.ruleset.schema import Rule
 from forensics.ruleset.versions import may_be
 
@@ -83,8 +83,8 @@ def decide(story: Story, signals: Sequence[Signal]) -> Verdict:
     roots = [s for s in roots if s.cause is not Cause.OPERATOR_STOP or not failed(story.issue)]
     if certain:
         return _verdict(story, certain, "root")
-    # fatal words in a life that stands did not end it; they are told as possible, beside the verdict
-    left = [s for s in roots if not survived(story, s) and not (stands and healthy and fatal(s.cause))]
+    # fatal words in a life that somebody sees standing did not end it; they are told as possible, beside the verdict
+    left = [s for s in roots if not survived(story, s) and not (story.issue.alive is True and healthy and fatal(s.cause))]
     if left:
         return _verdict(story, left, "root")
     whens = {r.id for r in story.rules.rules if r.when}
@@ -114,9 +114,11 @@ def decide(story: Story, signals: Sequence[Signal]) -> Verdict:
 
 
 def leaves(story: Story) -> bool:
-    """Whether it says that it goes down, where nobody says that it lives: not for what, and not that it is gone, but well it is not."""
+    """Whether it says that it goes down, or its last word is an error, where nobody says that it lives: perhaps it is not gone, but well it is not."""
+    if story.issue.alive is True:
+        return False
     rules = (story.rules.rule(s.rule) for s in story.of_issue(Role.CONTEXT))
-    return story.issue.alive is not True and any(rule is not None and rule.phase is Phase.STOPPING for rule in rules)
+    return any(rule is not None and rule.phase is Phase.STOPPING for rule in rules) or ends_on_an_error(story)
 
 
 def _stopped(story: Story, mine: Sequence[Signal], certain: Sequence[Signal]) -> Verdict:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from forensics import lazily
 from forensics.model import Cause, Coverage, EndKind, MarkKind, Origin, PartKind, Record, Role, Signal, Status
 from forensics.reason.figures import whole
+from forensics.reason.framing import FRAMING, RAISED, STACK
 from forensics.reason.issue import STAYED_S
 from forensics.reason.lives import Placed
 from forensics.reason.place import Story
@@ -149,11 +150,29 @@ def _wrote_on(story: Story, signal: Signal) -> bool:
     ends = [story.last_line.get((record.source, role)) for role in (Role.CASCADE, Role.MECHANISM)]
     if any(line is not None and tail.lines - line < WROTE_ON_LINES for line in ends):
         return False
-    later = [r.at - record.at for r in tail.last if r.at is not None and record.at is not None and r.line_no > record.line_no]
+    after = [r for r in tail.last if r.line_no > record.line_no and r.text.strip()]
+    if after and 10 * sum(_of_stack(r.text) for r in after) >= 9 * len(after):
+        return False  # the stack of that very failure, or what a debugger says of it
+    later = [r.at - record.at for r in after if r.at is not None and record.at is not None]
     if tail.lines - record.line_no >= WROTE_ON_LINES or (len(later) >= SURVIVED_LINES and max(later) > WROTE_ON_S):
         return True
     said = story.first_line.get((record.source, signal.rule), record.line_no)
     return tail.lines - record.line_no >= AGAIN_LINES and record.line_no - said >= AGAIN_LINES
+
+
+def ends_on_an_error(story: Story) -> bool:
+    """Whether the server's log breaks off behind an exception that nobody explained: what comes after a request that failed is not there."""
+    harmless = {(s.record.source, s.record.line_no) for s in story.of_issue(Role.BENIGN, Role.SYMPTOM) if s.record is not None}
+    for source in {p.seen.record.source for p in story.marks if p.seen.record.origin is Origin.SERVER}:
+        tail = story.facts.tails.get(source)
+        told = [r for r in (tail.last if tail else ()) if r.text.strip() and not _of_stack(r.text)]
+        if told and RAISED.match(told[-1].text) and (source, told[-1].line_no) not in harmless:
+            return True
+    return False
+
+
+def _of_stack(text: str) -> bool:
+    return bool(STACK.match(text) or FRAMING.match(text))
 
 
 def _ready_before(story: Story, order: int) -> bool:

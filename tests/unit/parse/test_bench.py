@@ -30,6 +30,26 @@ def row_of(run: BenchRun, metric: str) -> BenchRow:
 # --------------------------------------------------------------------------- printed
 
 
+FULL_BAR = "100%|██████████| 100/100 [00:02<00:00, 34.85it/s]\n"
+ONE_DONE = "============ Serving Benchmark Result ============\nSuccessful requests:                     1\nBenchmark duration (s):                  2.87\n==================================================\n"
+
+
+@pytest.mark.parametrize(
+    ("above", "expected"),
+    [
+        pytest.param(FULL_BAR, (100, 1, 99), id="a bar that came to its end"),
+        pytest.param("  1%|          | 1/100 [00:02<04:45,  2.88s/it]\n", (None, 1, None), id="a bar that did not"),
+        pytest.param("", (None, 1, None), id="no bar"),
+        pytest.param("python3 -m sglang.bench_serving --num-prompts 30 --seed 1\n", (30, 1, 29), id="a command without a prompt before it"),
+        pytest.param("vllm bench serve \\\n  --num-prompts=30 \\\n  --seed 1\n" + FULL_BAR, (100, 1, 99), id="a bar is nearer than a command"),
+        pytest.param("bench --num-prompts 30\nbench --num-prompts 40\n", (None, 1, None), id="two commands"),
+    ],
+)
+def test_what_was_sent_and_the_result_does_not_count_has_failed(above, expected):
+    (run,), _ = bench.read(above + ONE_DONE)
+    assert (run.asked, run.ok, run.failed) == expected
+
+
 def test_a_log_with_colons_and_numbers_is_no_result():
     assert read_text("INFO: 12\nstep: 3\nTotal time: 4.5 s\n") == ((), ())
 

@@ -122,6 +122,22 @@ def test_what_is_no_dress_stays(text):
     assert dress.undressed(text.encode()) is None
 
 
+def test_a_text_of_which_every_line_is_quoted_is_a_quotation_whatever_its_lines_are() -> None:
+    lines = [f"slot update_slots: id {n} | task {n} | kv cache rm [0, end)" for n in range(8)]
+    quoted = "".join(f"> {line}\n" for line in lines)
+    assert dress.undressed(quoted.encode()) == "".join(f"{line}\n" for line in lines).encode()
+    assert dress.undressed((quoted + "said somebody\n").encode()) is None
+    assert dress.undressed("".join(f"> {line}\n" for line in lines[:4]).encode()) is None
+
+
+def test_the_border_of_a_pane_comes_off() -> None:
+    lines = ["ValueError: 'type' must be a string", *(f'  File "/opt/x.py", line {n}, in f{n}' for n in range(9))]
+    pane = lines[0] + "\n" + "".join(f"│ {line:<60} │\n" for line in lines[1:])
+    assert dress.undressed(pane.encode()) == ("\n".join(lines) + "\n").encode()
+    table = "".join(f"│ gpu{n} │ {n} GiB │\n" for n in range(12))
+    assert dress.undressed(table.encode()) is None
+
+
 def test_a_message_that_is_said_again_and_again_is_no_line_broken_at_a_width() -> None:
     loud = "webui-1   | 2025-05-09 12:00:03.120 | ERROR    | open_webui.routers.openai:send_get_request:72 - Cannot connect to host vllm:8000"
     text = f"$ docker compose logs\n{loud}\nvllm-1    | INFO loading\n{loud.replace('03.120', '19.331')}\nvllm-1    | INFO still loading\n"

@@ -24,6 +24,10 @@ from tests.unit.parse.framing import written
         pytest.param("  $ journalctl -u x", id="an indented line: a further line of a message"),
         pytest.param("-- No entries --", id="an empty answer"),
         pytest.param("● x.service - Costs 5 $ a day", id="a status"),
+        pytest.param(
+            'C:\\src\\llama-context.cpp:1220: GGML_ASSERT((cparams.n_ubatch >= n_tokens) && "too many") failed',
+            id="a path of Windows before a message",
+        ),
     ],
 )
 def test_what_only_looks_like_a_prompt_is_none(text):
