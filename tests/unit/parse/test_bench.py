@@ -45,8 +45,8 @@ ONE_DONE = "============ Serving Benchmark Result ============\nSuccessful reque
         pytest.param("bench --num-prompts 30\nbench --num-prompts 40\n", (None, 1, None), id="two commands"),
     ],
 )
-def test_what_was_sent_and_the_result_does_not_count_has_failed(above, expected):
-    (run,), _ = bench.read(above + ONE_DONE)
+def test_what_was_sent_and_the_result_does_not_count_has_failed(above: str, expected: tuple[int | None, int, int | None]) -> None:
+    (run,), _ = read_text(above + ONE_DONE)
     assert (run.asked, run.ok, run.failed) == expected
 
 
