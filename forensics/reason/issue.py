@@ -23,6 +23,7 @@ class Choice:
     ``told``: the lives with a word about a cause. Another whose end is not in the evidence gives way to the failed one before it, whose end is.
     ``by_itself``: those of them in which the service itself has said it, and not the kernel or another.
     ``unheard``: of the last life no line is there; it gives way to one before it that ended in the same way, and was heard.
+    ``half_heard``: its lines break off, and its state alone says that it ended; it gives way to the one before it that ended in the same way, and tells a cause itself.
     Of a service that this program does not know, running on for a while is all that can be seen of readiness.
     """
 
@@ -33,6 +34,7 @@ class Choice:
     told: Container[int] = ()
     by_itself: Container[int] = ()
     unheard: bool = False
+    half_heard: bool = False
 
     @property
     def last(self) -> Life:
@@ -114,6 +116,15 @@ def _heard(choice: Choice) -> Life | None:
     return next((x for x in reversed(choice.lives[:-1]) if failed(x) and not _unseen_end(x) and _ended_alike(x, last)), last)
 
 
+def _told_alike(choice: Choice) -> Life | None:
+    """Looks at a last life whose lines break off before its end, without a word about a cause: in a loop the journal was read a moment before its state."""
+    last = choice.last
+    if not choice.half_heard or not last.index or not failed(last) or last.index in choice.told:
+        return None
+    before = choice.lives[last.index - 1]
+    return before if before.index in choice.by_itself and failed(before) and _ended_alike(before, last) else None
+
+
 def _seen_to_its_end(choice: Choice) -> Life | None:
     """Looks at the life before the one that would be taken, whose end nobody saw: it failed, and its end is in the evidence."""
     life = choice.telling
@@ -144,6 +155,7 @@ REASONS: tuple[Reason, ...] = (
     Reason("which has been running on for a while", _runs_on),
     Reason("whose log breaks off behind its own word about what ended it", _breaks_off),
     Reason("which ended as the last one did, of which no line is there", _heard),
+    Reason("which ended as the last one did, of whose end no line is there", _told_alike),
     Reason("which failed, and whose end was seen, as that of the next one was not", _seen_to_its_end),
     Reason("the last one that failed", _failed),
     Reason("which became ready and stayed", _ready),

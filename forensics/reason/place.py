@@ -116,6 +116,7 @@ def story_of(
     unheard = state is not None and of_another(folded.lives, state, facts)
     if unheard:
         folded.lives.append(Draft(index=len(folded.lives)))  # of which its state alone tells
+    half_heard = state is not None and not unheard and not folded.lives[-1].over
     spoke = _spoke(folded)
     lives = tuple(_finish(d, folded, profile, state, facts, spoke) for d in folded.lives)
     if facts.since_boot:
@@ -124,7 +125,9 @@ def story_of(
     roots = [p for p in folded.placed if p.rule is not None and p.rule.role is Role.ROOT]
     told, by_itself = (frozenset(p.life for p in of) for of in (roots, [p for p in roots if p.seen.record.origin is Origin.SERVER]))
     issue, why = life_at_issue(
-        Choice(lives=lives, facts=facts, at=at, known_server=profile is not None, told=told, by_itself=by_itself, unheard=unheard)
+        Choice(
+            lives=lives, facts=facts, at=at, known_server=profile is not None, told=told, by_itself=by_itself, unheard=unheard, half_heard=half_heard
+        )
     )
     found = signals(Around(facts=facts, rules=rules, lives=lives, placed=folded.placed))
     return Story(

@@ -94,6 +94,17 @@ def test_an_end_that_only_a_state_tells_is_that_of_the_lives_that_ended_alike(st
     assert not [w for w in told.warnings if w.kind == "clock-set"]
 
 
+MEANWHILE = AGAIN.replace("88123", "5011").replace("16:12:44", "10:17:55")
+
+
+@pytest.mark.parametrize("upto", [1, 3, 4, 6, 7])
+def test_in_a_loop_a_journal_that_was_read_a_moment_before_the_state_tells_by_the_life_before(upto: int, tmp_path: Path) -> None:
+    told = diagnosed(folder(tmp_path, journal=looped(upto=upto), status=MEANWHILE))
+    assert (told.cause, told.phase, told.health) == (Cause.GPU_OOM_INIT, "kv-pool", "failed")
+    other = MEANWHILE.replace(KILLED, "code=exited, status=2").replace("signal)", "exit-code)")
+    assert upto >= 6 or diagnosed(folder(tmp_path, journal=looped(upto=upto), status=other)).cause in (Cause.RESTART_LOOP, Cause.EXIT_CODE_DEATH)
+
+
 def test_one_that_ended_otherwise_is_not_explained_by_those_before(tmp_path: Path) -> None:
     told = diagnosed(folder(tmp_path, journal=looped(), status=GAVE_UP.replace(KILLED, "code=exited, status=2").replace("signal)", "exit-code)")))
     assert told.cause in (Cause.RESTART_LOOP, Cause.EXIT_CODE_DEATH)

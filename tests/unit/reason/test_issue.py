@@ -17,7 +17,7 @@ KILLED = End(kind=EndKind.SIGNAL, by=EndBy.KERNEL, signal="SIGKILL")
 EXITED = End(kind=EndKind.EXIT, by=EndBy.ITSELF, status=1)
 STOPPED = End(kind=EndKind.STOPPED, by=EndBy.OPERATOR)
 RUNS = End(kind=EndKind.NONE)
-MET, BEFORE, RUNS_ON, BREAKS_OFF, HEARD, SEEN, FAILED, READY, LAST = (reason.says for reason in REASONS)
+MET, BEFORE, RUNS_ON, BREAKS_OFF, HEARD, ALIKE, SEEN, FAILED, READY, LAST = (reason.says for reason in REASONS)
 
 
 def lives(*told: dict[str, Any]) -> tuple[Life, ...]:
@@ -56,6 +56,10 @@ CASES: dict[str, tuple[tuple[int, str], Choice]] = {
     "of the last there is no line, and one before it ended so": ((0, HEARD), choice(lives({"end": KILLED}, {"end": EXITED}, {"end": KILLED}), unheard=True)),
     "… and none did": ((1, HEARD), choice(lives({"end": EXITED}, {"end": KILLED}), unheard=True)),
     "… but it is silent and did not fail": ((0, FAILED), choice(lives({"end": EXITED}, alive()), unheard=True)),
+    "its state alone says that it ended, as the one before did": ((0, ALIKE), choice(lives({"end": EXITED}, {"end": EXITED}), told={0}, by_itself={0}, half_heard=True)),
+    "… and it tells a cause itself": ((1, FAILED), choice(lives({"end": EXITED}, {"end": EXITED}), told={0, 1}, by_itself={0, 1}, half_heard=True)),
+    "… and the one before told none": ((1, FAILED), choice(lives({"end": EXITED}, {"end": EXITED}), half_heard=True)),
+    "… and the one before ended otherwise": ((1, FAILED), choice(lives({"end": KILLED}, {"end": EXITED}), told={0}, by_itself={0}, half_heard=True)),
     "nobody saw its end, but that of the one before": ((0, SEEN), choice(lives({"end": KILLED}, {"end": UNSEEN}))),
     "… and somebody said a cause in it": ((1, FAILED), choice(lives({"end": KILLED}, {"end": UNSEEN}), told={1})),
     "of one nothing is known but that another began": ((0, FAILED), choice(lives({"end": KILLED}, {"end": UNSEEN}, {"end": STOPPED}))),
