@@ -65,16 +65,14 @@ def another(unit: str, own: str | None) -> bool:
 def own_of(facts: Facts, marks: Mapping[str, Mark], main_pid: int | None, unit: str | None) -> Own:
     """Which idents are the unit's: those of its main process and of the lines that only its kind of server writes."""
     stem = unit.rpartition(".")[0] if unit else ""
-    heard = {s.record.ident for s in facts.seen if s.record.origin is Origin.SERVER and s.record.ident}
+    ours = [s for s in facts.seen if s.record.origin is Origin.SERVER and s.record.ident and not another(s.record.unit, unit)]
+    heard = {s.record.ident for s in ours}
     named = {name.rpartition(".")[0] for name in facts.unit_names if name != unit}
     others = {i for i in heard & named if unit and i != stem and stem not in i and i not in stem}
     idents = {
         s.record.ident
-        for s in facts.seen
-        if s.record.origin is Origin.SERVER
-        and s.record.ident
-        and s.record.ident not in others
-        and (s.record.pid == main_pid or (s.hit.rule in marks and marks[s.hit.rule].kind in TELLING))
+        for s in ours
+        if s.record.ident not in others and (s.record.pid == main_pid or (s.hit.rule in marks and marks[s.hit.rule].kind in TELLING))
     }
     if not idents and unit:
         # named after the program, as many units are; only worth a guess where several programs are heard
