@@ -409,7 +409,8 @@ def _decided(texts: Sequence[str], run: _Run, command: str | None, name: str, us
         likely = sum(1 for t in lines if shape.CLIENT_LIKELY.search(t[:4096]))
         logged = sum(1 for t in lines if shape.LOGGED.match(t))
         table = not logged and any(matrix.is_head(t) for t in lines[:_BEFORE_A_TABLE])
-        run.kind = PartKind.CLIENT if (likely and likely > logged) or table else PartKind.SERVER
+        asks = likely > len(lines) // 2 and sum(1 for t in lines if shape.CLIENT_ASKS.search(t[:4096])) > len(lines) // 2
+        run.kind = PartKind.CLIENT if (likely and likely > logged) or table or asks else PartKind.SERVER
     yield run
 
 
