@@ -97,3 +97,28 @@ def test_whose_a_process_is_that_two_units_can_have_run_is_left_open(tmp_path: P
     ]
     found = diagnosed(folder(tmp_path, journal=journal(*two, *words, *end)))
     assert (found.unit, str(found.cause)) == ("two.service", "bad-environment")
+
+
+COMPOSED = """\
+vllm-1   | (APIServer pid=10) INFO 11-30 10:00:02 [api_utils.py:286] non-default args: {'model': '/models/q', 'max_model_len': 2048}
+vllm-1   | (EngineCore pid=20) INFO 11-30 10:00:21 [core.py:133] Initializing a V1 LLM engine (v0.32.0) with config: model='/models/q'
+vllm-1   | (Worker pid=30) INFO 11-30 10:00:38 [cpu_model_runner.py:68] Starting to load model /models/q...
+"""
+ENDED = """\
+vllm-1   | (EngineCore pid=20) ERROR 11-30 10:00:41 [core.py:1510] ValueError: No available memory for the cache blocks. Try increasing `gpu_memory_utilization` when initializing the engine.
+vllm-1   | RuntimeError: Engine core initialization failed. See root cause above. Failed core proc(s): {}
+vllm-1 exited with code 1
+"""
+READY = "redis-1  | 1:M 30 Nov 2026 10:00:50.000 * Ready to accept connections tcp\n"
+
+
+def test_another_container_of_the_same_log_that_is_ready_does_not_make_the_server_ready(tmp_path: Path) -> None:
+    found = diagnosed(folder(tmp_path, compose=COMPOSED + READY + ENDED))
+    assert (str(found.cause), found.ready_at) == ("gpu-oom-init", None)
+    assert "ready" not in [str(span.phase) for span in found.phases]
+
+
+def test_what_another_container_met_as_its_client_is_heard(tmp_path: Path) -> None:
+    webui = "webui-1  | 2026-11-30 10:00:39.120 | ERROR | Connection error: Cannot connect to host vllm:8000 ssl:default [Connect call failed ('172.20.0.2', 8000)]\n"
+    found = diagnosed(folder(tmp_path, compose=COMPOSED + webui))
+    assert (str(found.cause), str(found.phase)) == ("startup-race", "weights")
