@@ -91,13 +91,12 @@ def _since_stopped(story: Story, verdict: Verdict) -> list[Advice]:
 
 
 def _ask_again(story: Story, verdict: Verdict) -> list[Advice]:
-    """What to do where a client was turned away at a time that nobody knows by a server that is ready now."""
-    if (
-        verdict.cause is not Cause.UNKNOWN
-        or not (story.issue.alive and story.issue.ready)
-        or error_times(story.facts)
-        or not any(b.errors for b in story.facts.benches)
-    ):
+    """What to do where a client was turned away, by a stop or at a time that nobody knows, and the server is ready now."""
+    last = story.lives[-1]
+    if verdict.cause is Cause.OPERATOR_STOP and story.issue is not last and last.ready and last.alive and met_stopped(story):
+        return [Advice(text="run the client again: the unit has been started since, and is ready")]
+    known = error_times(story.facts) or not any(b.errors for b in story.facts.benches)
+    if verdict.cause is not Cause.UNKNOWN or known or not (story.issue.alive and story.issue.ready):
         return []
     return [Advice(text="run it again, as the server is ready now; refused again, it asks another port or another machine")]
 

@@ -152,3 +152,20 @@ def test_a_benchmark_without_times_asked_when_its_last_line_was_written_only_whe
     assert str(found.cause) == cause
     if cause == "startup-race":
         assert str(found.phase) == "weights"
+
+
+def test_a_benchmark_that_prints_some_of_its_errors_failed_as_often_as_it_counted(tmp_path: Path) -> None:
+    counted = "============ Serving Benchmark Result ============\nSuccessful requests:                     0\nFailed requests:                         40\n"
+    found = diagnosed(
+        folder(tmp_path, journal=life("10:00:00", after=stop("10:30:00")), bench=NAMESPACE.replace("=4,", "=40,") + RAN.format(wait="") + counted)
+    )
+    assert found.client is not None
+    assert (found.client.failed, found.client.refused, found.client.asked) == (40, 1, 40)
+    assert "40 of 40 failed (refused), whether before or after the stop is not known" in found.headline
+
+
+def test_what_was_stopped_and_started_since_is_asked_again_and_not_started(tmp_path: Path) -> None:
+    lives = life("10:00:00", after=stop("10:10:00")) + life("10:20:00", pid=5220)
+    found = diagnosed(folder(tmp_path, journal=lives, status=ACTIVE.format(since="10:20:00", ago="6min", pid=5220), bench=refused("10:15:00")))
+    assert "run the client again: the unit has been started since, and is ready" in [a.text for a in found.advice]
+    assert not any("systemctl start" in (a.command or "") for a in found.advice)
