@@ -34,7 +34,7 @@ def diagnose(facts: Facts, rules: RuleSet, capture: Capture, *, again: LookAgain
     told = clients_apart(facts, lambda alone: _diagnosed(alone, rules, capture, None))
     if not told:
         return _diagnosed(facts, rules, capture, again)
-    found = _diagnosed(replace(facts, benches=(told[0][0],)), rules, capture, again)
+    found = _diagnosed(replace(facts, benches=told[0].benches), rules, capture, again)
     more, warns = told_of_others(told)
     return replace(found, headline=found.headline + more, warnings=(*warns, *found.warnings))
 

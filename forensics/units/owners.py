@@ -83,7 +83,9 @@ def _processes(facts: Facts) -> dict[Process, tuple[float, float]]:
 
 
 def _owners(processes: Mapping[Process, tuple[float, float]], ran: Iterable[_Ran]) -> dict[Process, str]:
-    """The one unit that a process can be of: which ran all the time that it was heard, or of several that did the one called so, or the one that nothing else is of."""
+    """The one unit that a process can be of: which ran all the time that it was heard; of several that did, the one called so, the one that ended with its last words, or
+    the one that nothing else is of.
+    """
     lives = list(ran)
     could = {
         key: {one.unit for one in lives if one.since - EARLY_S <= first and last <= one.until + LATE_S} for key, (first, last) in processes.items()
@@ -93,6 +95,11 @@ def _owners(processes: Mapping[Process, tuple[float, float]], ran: Iterable[_Ran
         called = [name for name in names if name.rpartition(".")[0].partition("@")[0] == key[1]]
         if len(names) > 1 and len(called) == 1:
             found[key] = called[0]
+    for key, names in could.items():
+        last = processes[key][1]
+        dying = {one.unit for one in lives if one.unit in names and last - EARLY_S <= one.until <= last + LATE_S}
+        if key not in found and len(dying) == 1:
+            found[key] = next(iter(dying))
     silent = {name for names in could.values() for name in names} - set(found.values())
     for key, names in could.items():
         if key not in found and len(left := names & silent) == 1 and all(_speaks_so(found, name, key[1]) for name in names - left):

@@ -33,3 +33,10 @@ def test_the_process_that_the_list_names_is_told_before_the_share_is_lowered(pid
 def test_a_process_of_the_life_itself_is_nobody_else(tmp_path: Path) -> None:
     found = diagnosed(folder(tmp_path, journal=JOURNAL, smi=LISTED.format(rows="6000, vllm, 48100 MiB\n")))
     assert not any("held by others" in advice.text for advice in found.advice)
+
+
+def test_the_end_of_the_plain_table_is_enough(tmp_path: Path) -> None:
+    rule = "+" + "-" * 89 + "+\n"
+    table = f"{rule}| Processes:{' ' * 78}|\n|{'=' * 89}|\n|    0   N/A  N/A           41877      C   VLLM::EngineCore                      48100MiB |\n{rule}"
+    found = diagnosed(folder(tmp_path, journal=JOURNAL, smi=table))
+    assert found.advice[0].text.startswith("GPU memory is held by others: pid 41877 VLLM::EngineCore 47.0 GiB")

@@ -122,3 +122,19 @@ def test_what_another_container_met_as_its_client_is_heard(tmp_path: Path) -> No
     webui = "webui-1  | 2026-11-30 10:00:39.120 | ERROR | Connection error: Cannot connect to host vllm:8000 ssl:default [Connect call failed ('172.20.0.2', 8000)]\n"
     found = diagnosed(folder(tmp_path, compose=COMPOSED + webui))
     assert (str(found.cause), str(found.phase)) == ("startup-race", "weights")
+
+
+def test_the_end_of_another_container_is_not_the_servers(tmp_path: Path) -> None:
+    up = "vllm-1   | INFO:     Application startup complete.\n"
+    ended = "webui-1  | sqlite3.OperationalError: unable to open database file\nwebui-1 exited with code 1\n"
+    found = diagnosed(folder(tmp_path, compose=COMPOSED + up + ended))
+    assert str(found.cause) == "healthy"
+    gone = diagnosed(folder(tmp_path / "gone", compose=COMPOSED + "webui-1  | up\nvllm-1 exited with code 1\n"))
+    assert (str(gone.cause), str(gone.health)) == ("exit-code-death", "failed")
+
+
+def test_of_two_units_that_may_have_run_it_a_process_is_of_the_one_that_ended_with_its_last_words(tmp_path: Path) -> None:
+    """systemd 247 and older name no unit at a start: both may have run from the beginning of the journal."""
+    old = journal(*server("sglang-qwen.service", 4711)[1:], *BACKUP[1:])
+    found = diagnosed(folder(tmp_path, journal=old))
+    assert (found.unit, str(found.cause)) == ("sglang-qwen.service", "gpu-oom-init")
