@@ -90,10 +90,12 @@ def _owners(processes: Mapping[Process, tuple[float, float]], ran: Iterable[_Ran
     could = {
         key: {one.unit for one in lives if one.since - EARLY_S <= first and last <= one.until + LATE_S} for key, (first, last) in processes.items()
     }
-    found = {key: next(iter(names)) for key, names in could.items() if len(names) == 1}
+    # what outlives its unit began in it all the same
+    began = {key: {one.unit for one in lives if one.since - EARLY_S <= first <= one.until} for key, (first, _) in processes.items()}
+    found = {key: next(iter(names)) for key, names in could.items() if len(names) == 1 and began[key] <= names}
     for key, names in could.items():
         called = [name for name in names if name.rpartition(".")[0].partition("@")[0] == key[1]]
-        if len(names) > 1 and len(called) == 1:
+        if key not in found and len(called) == 1:
             found[key] = called[0]
     for key, names in could.items():
         last = processes[key][1]
@@ -102,7 +104,8 @@ def _owners(processes: Mapping[Process, tuple[float, float]], ran: Iterable[_Ran
             found[key] = next(iter(dying))
     silent = {name for names in could.values() for name in names} - set(found.values())
     for key, names in could.items():
-        if key not in found and len(left := names & silent) == 1 and all(_speaks_so(found, name, key[1]) for name in names - left):
+        others = (names | began[key]) - silent
+        if key not in found and len(left := names & silent) == 1 and others and all(_speaks_so(found, name, key[1]) for name in others):
             found[key] = next(iter(left))
     return found
 
