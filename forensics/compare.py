@@ -50,7 +50,8 @@ def compare(
     A figure is worse where it moved the wrong way by more than ``tolerance`` (0.05: five per cent of the base; of figures that are shares themselves, five
     points) and, where the results hold enough to tell, by more than chance does. Failed requests are worse where chance explains their rise with less than 5 %,
     or where none failed before and more than ``tolerance`` of them do now; a lesser rise is a warning.
-    ``fields`` ("my_len=accept_len,…") says what names of an own harness mean. Raises TargetError where one of them holds no result.
+    ``fields`` ("my_len=accept_len,…") says what names of an own harness mean. Raises TargetError where one of them holds no result, and where no request of
+    either succeeded: who goes on only where nothing got worse must not go on then.
     """
     rules = cache(shipped_rules)  # asked for where results have to be read, or their conditions told apart
     sides = []
@@ -61,6 +62,12 @@ def compare(
             hint = "a printed result block, its JSON or JSONL, or a matrix of configurations"
             raise TargetError("no benchmark result was found in it", at=word, hint=hint)
         sides.append(runs)
+    if all(_hollow(side, side) for side in sides):
+        raise TargetError(
+            "no request of either succeeded: there is nothing to compare",
+            at=f"{base_word}, {new_word}",
+            hint="ddforensics diagnose says of each why its requests failed",
+        )
     found: list[Difference] = []
     pairs, only_base, only_new = _paired(*map(_by_configuration, sides))
     for label, before, after in pairs:
@@ -160,6 +167,7 @@ def _paired(base: Mapping[str, list[T]], new: Mapping[str, list[T]]) -> tuple[li
 
 
 def _hollow(base: Runs, new: Runs) -> list[str]:
+    """What is said of a side of which no request was answered."""
     return [
         f"no request of the {side} succeeded: its other figures say nothing"
         for side, runs in (("base", base), ("new result", new))

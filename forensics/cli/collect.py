@@ -48,7 +48,7 @@ Exit codes:
 )
 @click.option("--since", metavar="TIME", help="How far back to look: -2h, '10 min ago', yesterday, 2026-05-09 10:00, @EPOCH.")
 @click.option(
-    "--bench", "benches", multiple=True, type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    "--bench", "benches", multiple=True, type=screen.GivenFile(),
     help="Output of the benchmark or client that failed: kept beside it. May be repeated.",
 )  # fmt: skip
 @click.option("--force", is_flag=True, help="Replace a bundle that is there already.")

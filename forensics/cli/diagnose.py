@@ -66,7 +66,7 @@ Exit codes (several targets: the worst, in the order 3 5 1 4 0):
     "--bench",
     "benches",
     multiple=True,
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=screen.GivenFile(),
     help="Output of the benchmark or client that failed. May be repeated. Without a TARGET, it alone is looked at.",
 )
 @screen.fields_option("--bench-fields")

@@ -15,7 +15,7 @@ import click
 
 from forensics import redact
 from forensics.cli.streams import let_go_of_stdout
-from forensics.errors import ForensicsError, UsageError
+from forensics.errors import ForensicsError, TargetError, UsageError
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -113,6 +113,18 @@ class FieldsType(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # ge
             if sign and "," not in begun
             else []
         )
+
+
+class GivenFile(click.Path):
+    """A file of evidence: one that is not there could not be looked at, as a target that is not there, and is no wrong usage."""
+
+    def __init__(self) -> None:
+        super().__init__(dir_okay=False, path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not os.path.lexists(value):
+            raise TargetError("no such file", at=str(value))
+        return super().convert(value, param, ctx)
 
 
 def fields_option(flag: str) -> Callable[[Any], Any]:

@@ -31,6 +31,7 @@ _NAMED = lazily.pattern(r" (?P<zone>[A-Z]{3,5})\b")
 _YEAR = lazily.pattern(r"(?: [A-Z]{2,5})? (?P<year>\d{4})\b")
 Zoned = Callable[[str], "float | None"]  # the name of a zone → seconds east of UTC, None where nobody knows
 _TIME = lazily.pattern(r"^\W{0,2}([01]\d|2[0-3]):([0-5]\d):([0-5]\d)\b(?!:)")
+_EPOCH = lazily.pattern(r"^\W{0,2}(?P<s>1[4-9]\d{8}(?:[.,]\d{1,9})?)(?![\w.])")
 _LOOP = lazily.pattern(r"^\s*(?:\[\s*)?(?:t ?[=+] {0,6}|\+)?(?P<offset>\d{1,7}(?:\.\d+)?) ?s(?:ec(?:onds)?)?\]?:?\s+(?P<rest>\S.*)$")
 _TASK = lazily.pattern(
     r"^\s*(?:\[\d+/\d+\]\s+)?(?P<task>(?!\d{4}-\d\d-\d\d[:T]|\d\d:\d\d:\d\d)\[?[\w.@-]+[/#:][\w./#:-]+\]?|\w+(?:-\d+|(?<=\w\d))(?=\s))\s+(?:[\[(|]\s*)?(?P<verdict>ERROR|FAIL(?:ED|URE)?|TIMEOUT|OK|PASS(?:ED)?|SUCCESS|DONE)\b[\])|:]?\s*(?P<rest>.*)$"
@@ -50,6 +51,7 @@ _AFTER_STAMP = lazily.pattern(
 _ANSWERED = lazily.pattern(r"^OK\b|\bHTTP/\d(?:\.\d)? 200\b|\b200 OK\b")
 _WGET_AGAIN = lazily.pattern(r" ERROR \d{3}: |^Unable to establish SSL connection")
 _RULE = lazily.pattern(r"^[=*_]{5,}(?: .{0,60}[=*_]{3,})?$|^\[exit status")
+_NOT_WAITED = "Skipping endpoint ready check"  # what a benchmark says that goes on to ask at once
 _TRACEBACK = "Traceback (most recent call last)"
 
 
@@ -143,11 +145,11 @@ class _Reader:
         kind = self.kind(found["rest"]) or _told_by(found["rest"])
         if kind is None:
             return None
-        return BenchRow(line_no=number, text=text, kind=kind, at=self._time(number, text), offset_s=float(found["offset"]))
+        return BenchRow(line_no=number, text=text, kind=kind, at=self.time(number, text), offset_s=float(found["offset"]))
 
     def _task(self, found: re.Match[str], number: int, text: str) -> Iterator[BenchRow]:
         yield from self.close()
-        attempt = _Attempt("line", at=self._time(number, text), last=number)
+        attempt = _Attempt("line", at=self.time(number, text), last=number)
         if found["verdict"] in ("OK", "PASS", "PASSED", "SUCCESS", "DONE"):
             attempt.good = (number, text)
         else:
@@ -156,12 +158,12 @@ class _Reader:
 
     def _alone(self, number: int, text: str, mode: str) -> Iterator[BenchRow]:
         yield from self.close()
-        self.open = _Attempt(mode, at=self._time(number, text))
+        self.open = _Attempt(mode, at=self.time(number, text))
         self.open.add(self.kind(_NUMBERED.sub("", text)) or "other", number, text)
 
     def _plain(self, number: int, text: str) -> Iterator[BenchRow]:
         held = self.open
-        at = self._time(number, text)
+        at = self.time(number, text)
         if _TRACEBACK in text:
             if held is None or held.mode == "ended" or number - held.last > 1:
                 yield from self.close()
@@ -216,10 +218,15 @@ class _Reader:
         else:
             self.open.add(kind, number, text)
 
-    def _time(self, number: int, text: str) -> float | None:
+    def time(self, number: int, text: str) -> float | None:
+        """The time that a line tells, in seconds of the epoch."""
         found = _STAMP.search(text[:400]) if text.count(":", 0, 400) >= 2 else None
         if found is None:
-            return self._today(text)
+            since_1970 = _EPOCH.match(text)
+            if since_1970 is None:
+                return self._today(text)
+            self.stamp = (number, float(since_1970["s"].replace(",", ".")))
+            return self.stamp[1]
         stamp, zone_s = found["iso"] or found["short"], self.zone_s
         if name := zone_behind(text, found.end()):
             zone_s = self.zoned(name)
@@ -341,7 +348,7 @@ def read(
     failed = tuple(row for row in rows if row.kind != "ok")
     good = len(rows) - len(failed)
     single = any(row.offset_s is not None or _TASK.match(row.text) or ACCESS.search(row.text) for row in rows)
-    times = [row.at for row in rows if row.at is not None]
+    times = [row.at for row in rows if row.at is not None] or _begun(lines, rows, first_line, _Reader(latest, zone_s, (), zoned))
     offsets = [row.offset_s for row in rows if row.offset_s is not None]
     run = BenchRun(
         source=source,
@@ -364,3 +371,11 @@ def read(
 def bounded(rows: tuple[BenchRow, ...]) -> tuple[BenchRow, ...]:
     """The first and the last rows; counts are taken before."""
     return rows if len(rows) <= 2 * KEEP else rows[:KEEP] + rows[-KEEP:]
+
+
+def _begun(lines: Sequence[str], rows: Sequence[BenchRow], first_line: int, reader: _Reader) -> list[float]:
+    """When a client asked whose requests have no time: with the last line above them that has one, where it says that it did not wait for anything."""
+    above = lines[: rows[0].line_no - first_line] if rows else []
+    if not any(_NOT_WAITED in line for line in above):
+        return []
+    return [at for line in above if (at := reader.time(0, line)) is not None][-1:]

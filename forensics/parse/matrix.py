@@ -15,8 +15,11 @@ from typing import Any, NamedTuple
 from forensics import lazily
 from forensics.errors import UsageError
 from forensics.model import NO_COLUMNS, Columns, Matrix
+from forensics.parse.wording import classify
 
 _FEW_LOST = 0.05  # of what was asked: with more of them unanswered, a share of right answers is not one of answers
+_SAID = ("error", "errors", "error_message", "exception", "error_type", "status", "reason", "failure")  # where a harness puts why a row has no answer
+_MOST_SAID = 100
 MOST = 10**12  # of requests, answers or tokens: more is no count, and what is reckoned of it would not be exact
 _PAIR = lazily.pattern(r"(?P<key>[a-z_]{2,40})\s*[=:]\s*(?P<value>-?\d+(?:\.\d+)?)")
 _PERCENT = lazily.pattern(r"\s*(-?\d{1,9}(?:\.\d{1,12})?)\s*%\s*")
@@ -158,7 +161,14 @@ def read(
         settings=_settings(values, columns),
     )
     question = next((str(values[name])[:80] for name in columns.question if values.get(name) not in (None, "")), "")
-    return Read(row, scale, question, first(values, columns.lost) or 0.0, first(values, columns.lost_or_wrong) or 0.0)
+    lost = math.inf if _unanswered(values) else first(values, columns.lost) or 0.0
+    return Read(row, scale, question, lost, first(values, columns.lost_or_wrong) or 0.0)
+
+
+def _unanswered(values: Mapping[str, Any]) -> bool:
+    """Whether a row says that its requests were refused, timed out or met an error of the server: what it counts as wrong nobody answered."""
+    told = [item for name in _SAID for item in (values[name] if isinstance(values.get(name), list) else [values.get(name)])]
+    return any(isinstance(item, str) and classify(item) is not None for item in told[:_MOST_SAID])
 
 
 def _measures(columns: Columns, budget: int | None, topk: int | None) -> tuple[str, ...]:
@@ -187,7 +197,7 @@ def settled(found: Iterable[Read]) -> tuple[Matrix, ...]:
         by = "count"
     else:
         by = "percent"
-    return tuple([_scaled(r, by) for r in reads if r.scale != "each"] + _counted([r for r in reads if r.scale == "each"]))
+    return tuple([_scaled(r, by) for r in reads if r.scale != "each"] + _counted([r for r in reads if r.scale == "each" and not r.lost]))
 
 
 def _scaled(found: Read, by: str) -> Matrix:

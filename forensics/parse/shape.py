@@ -57,7 +57,7 @@ DESCRIBED = lazily.pattern(r"(?:Name|Namespace):\s+[a-z0-9]")
 DESCRIBED_LINE = lazily.pattern(r"\s|[A-Z][A-Za-z -]{1,40}:|$")
 POD_YAML = lazily.pattern(r"apiVersion: v1\s*$")
 GPU = lazily.pattern(
-    r"\| NVIDIA-SMI |=+NVSMI LOG=+|(?:index|gpu_uuid|gpu_bus_id|pid|name|uuid), .{0,400}\b(?:memory\.(?:total|used)|used_(?:gpu_)?memory)\b"
+    r"\| NVIDIA-SMI |\| Processes: +\|$|=+NVSMI LOG=+|(?:index|gpu_uuid|gpu_bus_id|pid|name|uuid), .{0,400}\b(?:memory\.(?:total|used)|used_(?:gpu_)?memory)\b"
 )
 MACHINE = lazily.pattern(r"(?:Mem|Swap|Commit|HugePages_|Active|Inactive|Sh?mem|S?Reclaim|Direct|Huge|Vmalloc|Writeback|Anon|Cma|Unevictable|Mlocked|Kernel|PageTables|Bounce|NFS|Slab|Mapped|Buffers|Cached|Dirty)[\w()]{0,24}:\s{1,16}\d{1,12}(?: kB)?\s*$"
                      r"|\s{10,}total\s+used\s+free\b|(?:Mem|Swap):\s+\d\S*\s+\d\S*\s+\d|NVRM version: NVIDIA |(?:Reference ID|Leap status)\s{1,8}: ")  # fmt: skip
@@ -85,6 +85,9 @@ CLIENT_SURE = lazily.pattern(r"\s{0,6}\d+(?:\.\d+)? ?s? (?:un)?healthy\b|=+ Serv
 CLIENT_LIKELY = lazily.pattern(r"^unable to connect to [^\s:]{1,255}:\d{1,5} [A-Z]|(?:requests\.exceptions|httpx|aiohttp(?:\.client_exceptions)?|openai|urllib3?(?:\.error|\.exceptions)?|http\.client|httpcore)\.\w*(?:Error|Timeout|Exception|Disconnected)"
                            r"|\bConnectionRefusedError\b|\bURLError\b|<urlopen error|Max retries exceeded|NewConnectionError|ClientConnectorError|APIConnectionError|RemoteDisconnected"
                            r"|Connection reset by peer|\{\"(?:object\":\s?\"error|error\":|detail\":|message\":)|Error code: [45]\d\d|HTTP Error [45]\d\d|HTTPError|ChunkedEncodingError|ECONNREFUSED|IncompleteRead")  # fmt: skip
+# what is asked of a model: a program that mostly fails to do so is no server of one, however it stamps its lines
+CLIENT_ASKS = lazily.pattern(r"https?://[^\s/\"']{1,255}/(?:v1/|generate|(?:chat/)?completions|health)|\b[Rr]equest #?\d+\b")
+UNANSWERED = lazily.pattern(r"\bTimeoutError\b|\btimed out\b")
 # a stamp, a level or a process at the start of a line: some program's log
 LOGGED = lazily.pattern(
     r"(?:\S{1,64} {1,3}\| )?(?:\[?\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d|\[\d\d:\d\d:\d\d|\[\d\d-\d\d \d\d:\d\d|(?:TRACE|DEBUG|INFO|WARN|WARNING|ERROR|CRITICAL|FATAL)\b[: ]|\([\w-]+ (?:rank=\d+ )?pid=\d+\)|[IWEF]\d{4} \d\d:|time=\"?\d{4}-)"

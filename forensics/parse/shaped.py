@@ -145,7 +145,7 @@ def _journal(texts: Sequence[str], at: int, stop: int) -> Run:
 _GOES_ON = {
     PartKind.NOTICE: lazily.pattern(r"\s{2,}\S"),
     PartKind.UNITS: shape.UNITS_TAIL,
-    PartKind.GPU: lazily.pattern(r"[|+]|(?:\d{1,3}|GPU-[0-9a-f-]{4,40}|[0-9A-Fa-f]{8}:[0-9A-Fa-f:.]{4,10}), \S"),
+    PartKind.GPU: lazily.pattern(r"[|+]|(?:\d{1,10}|GPU-[0-9a-f-]{4,40}|[0-9A-Fa-f]{8}:[0-9A-Fa-f:.]{4,10}), \S"),
     PartKind.DISKS: shape.DISKS_TAIL,
     PartKind.MACHINE: lazily.pattern(r"[A-Z]\w{1,30}(?:\(\w{1,16}\))?:\s{1,16}\d"),
     PartKind.PROCESSES: shape.PROCESSES_TAIL,

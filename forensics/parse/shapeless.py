@@ -77,7 +77,10 @@ def decided(texts: Sequence[str], run: Run, command: str | None, name: str, usua
         likely = sum(1 for t in lines if shape.CLIENT_LIKELY.search(t[:4096]))
         logged = sum(1 for t in lines if shape.LOGGED.match(t))
         table = not logged and any(matrix.is_head(t, columns) for t in lines[:_BEFORE_A_TABLE])
-        run.kind = PartKind.CLIENT if (likely and likely > logged) or table else PartKind.SERVER
+        asks = sum(
+            1 for t in lines if shape.CLIENT_ASKS.search(t[:4096]) and (shape.CLIENT_LIKELY.search(t[:4096]) or shape.UNANSWERED.search(t[:4096]))
+        )
+        run.kind = PartKind.CLIENT if (likely and likely > logged) or table or 2 * asks > len(lines) else PartKind.SERVER
     yield run
 
 

@@ -45,6 +45,7 @@ _CI_STAMP = lazily.pattern(r"\[(?P<stamp>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1
 _BUILDKITE = lazily.pattern(r"\x1b_bk;t=(?P<millis>\d{13})\x07")
 _CI_STEP = lazily.pattern(r"[^\t\n]{1,100}\t[^\t\n]{1,100}\t\ufeff?(?=\d{4}-\d\d-\d\dT)")  # gh run view --log
 _COMPOSE = lazily.pattern(r"(?P<name>[A-Za-z0-9][\w.-]{0,63}) *\| |\s{1,40}\| ")  # a cut one has lost its name
+_COMPOSE_END = lazily.pattern(r"(?P<name>[a-z0-9][\w.-]{0,60}-\d{1,3}) exited with code \d{1,3}$")  # its own word, with no bar before it
 _POD = lazily.pattern(r"\[pod/(?P<name>[\w./-]{1,200})\] ")
 # stern: a pod's name ends as a cluster makes them (its letters make no words), or counts from 0; what follows has to look like a log
 _STERN = lazily.pattern(r"(?P<name>[a-z0-9][a-z0-9.-]{0,200}-(?:[bcdfghjklmnpqrstvwxz2456789]{5}|\d{1,4}) [a-z0-9][a-z0-9-]{0,62}) ")
@@ -313,6 +314,8 @@ class Unwrapper:
             elif not (found := _CI_STEP.match(text)):
                 break
             text = text[found.end() :]
+        if not ident and " exited with code " in text[:90] and (found := _COMPOSE_END.match(text)):
+            ident = found["name"]
         return text, stamp, ident, outer
 
     def _is_compose(self, found: re.Match[str], text: str) -> bool:

@@ -8,6 +8,7 @@ from pathlib import Path
 from forensics.model import Advice, Capture, Cause, Diagnosis, End, EndKind, Facts, Health, TargetKind
 from forensics.reason import cite, memory, pace, remedy, tell
 from forensics.reason.advice import advise, concrete
+from forensics.reason.apart import clients_apart, told_of_others
 from forensics.reason.changes import changes, undoable
 from forensics.reason.client import client_view
 from forensics.reason.clocks import on_host_clock
@@ -30,6 +31,15 @@ MOST_NAMED = 8  # units that evidence speaks of, where it is silent of the one t
 def diagnose(facts: Facts, rules: RuleSet, capture: Capture, *, again: LookAgain | None = None) -> Diagnosis:
     """One verdict with its evidence, for the unit that the capture picked. ``again`` reads lines of two lives once more, where those have to be compared."""
     facts = on_host_clock(facts, capture)
+    told = clients_apart(facts, lambda alone: _diagnosed(alone, rules, capture, None))
+    if not told:
+        return _diagnosed(facts, rules, capture, again)
+    found = _diagnosed(replace(facts, benches=told[0].benches), rules, capture, again)
+    more, warns = told_of_others(told)
+    return replace(found, headline=found.headline + more, warnings=(*warns, *found.warnings))
+
+
+def _diagnosed(facts: Facts, rules: RuleSet, capture: Capture, again: LookAgain | None) -> Diagnosis:
     at = facts.at if facts.at is not None and not facts.since_boot else capture.at
     story = story_of(facts, rules, capture.pick.unit, at=at, pick=capture.pick, host=_host(capture, facts), name=_name(capture))
     known = known_facts(story)

@@ -12,7 +12,7 @@ from forensics.model import Advice, Cause, Change, Direction, EndBy, Signal
 from forensics.reason import beside, mistyped, remedy, rollback
 from forensics.reason.cite import last_words
 from forensics.reason.earlier import before_stop, met_stopped
-from forensics.reason.issue import failed
+from forensics.reason.issue import error_times, failed
 from forensics.reason.known import KnownFacts
 from forensics.reason.manager import SYSTEMD, fitting, kind_of, name_of, operand
 from forensics.reason.place import Story
@@ -72,6 +72,7 @@ def advise(story: Story, known: KnownFacts, verdict: Verdict, direction: Directi
         command = fitting(f"journalctl -u {operand(story.unit)} --since=-1h -n 200", story.state) if story.unit else None
         text = f"no rule knows this failure: read what stands before {end.source}:{end.line}, and look for those words among the reports to the program's makers"
         found.append(Advice(text=text, command=concrete(command, known) if command else None))
+    found += _ask_again(story, verdict)
     if verdict.cause is Cause.OPERATOR_STOP and story.issue is story.lives[-1] and _was_refused(story) and met_stopped(story) is not False:
         command = fitting(f"systemctl start {shlex.quote(story.unit)}", story.state) if story.unit else None
         why = "the client was refused because it does not run" if _met_down(story, verdict) else "if the client was refused after the stop"
@@ -87,6 +88,17 @@ def _since_stopped(story: Story, verdict: Verdict) -> list[Advice]:
         return []
     command = fitting(f"systemctl start {shlex.quote(story.unit)}", story.state) if story.unit else None
     return [Advice(text="it was stopped since: start it again, wait until it is ready, then start the client", command=command)]
+
+
+def _ask_again(story: Story, verdict: Verdict) -> list[Advice]:
+    """What to do where a client was turned away, by a stop or at a time that nobody knows, and the server is ready now."""
+    last = story.lives[-1]
+    if verdict.cause is Cause.OPERATOR_STOP and story.issue is not last and last.ready and last.alive and met_stopped(story):
+        return [Advice(text="run the client again: the unit has been started since, and is ready")]
+    known = error_times(story.facts) or not any(b.errors for b in story.facts.benches)
+    if verdict.cause is not Cause.UNKNOWN or known or not (story.issue.alive and story.issue.ready):
+        return []
+    return [Advice(text="run it again, as the server is ready now; refused again, it asks another port or another machine")]
 
 
 def _left_room(rule: AdviceRule, known: KnownFacts) -> bool:

@@ -149,7 +149,7 @@ def squatters(story: Story) -> tuple[Squatter, ...]:
         if last.alive is not False:
             if ours or process is None:
                 continue  # its own workers; where nobody has listed the processes, nobody can tell
-        elif state is None and process is None:
+        elif state is None and process is None and any(on.pid in life.pids for life in story.lives):
             continue
         if began is not None and story.issue.ended_at is not None and began > story.issue.ended_at:
             continue  # it came later

@@ -285,6 +285,8 @@ def _gpu(story: Story, _verdict: Verdict) -> list[Advice]:
     began = around.started_at(story, first.process)
     before = began is not None and story.issue.started_at is not None and began < story.issue.started_at
     left = ": left over from before, end it if nobody needs it" if first.leftover and before else ": end it or leave it its room"
+    if first.process is None and story.state is None:
+        left = ": see what that is (another service, a leftover, or a later start of this one), and end it or leave it its room"
     text = f"GPU memory is held by others: {', '.join(told)}{more}{left}"
     return [Advice(text=text, command=_rid(story, first.process) if first.process else f"ps -o pid,user,lstart,cgroup,args -p {first.on.pid}")]
 

@@ -16,6 +16,7 @@ FAIR_S = 2.0  # clocks differ by that much, and a log is written that late, with
 STEP_S, FARTHEST = 900.0, 56  # zones differ by quarters of an hour, at most fourteen hours
 LATE_S = 3.0  # between the last line of a client and the time of its file
 AHEAD_S = 60.0
+COARSE = 0.15  # of "1 week 2 days ago", what is left out
 ENDS = 30  # attempts that are compared, of each end
 LEAST, MOST_OF = 3, 0.6  # so many of them, and so many of all, have to stand in the server's log at the same distance
 APART_S = 3.0
@@ -51,13 +52,25 @@ def _moved(run: BenchRun, facts: Facts, capture: Capture) -> tuple[BenchRun, str
         if abs(shift_s) <= FAIR_S:
             return run, ""
         return _shifted(run, shift_s), f"{_distance(run, shift_s)}: they are moved to the host's, because {why}"
-    if capture.at is not None and max(times) > capture.at + AHEAD_S:
+    looked_at, within_s = _looked_at(facts, capture)
+    if looked_at is not None and max(times) > looked_at + within_s:
         bare = replace(run, first_at=None, last_at=None, rows=tuple(replace(row, at=None) for row in run.rows))
+        why = "its clock or zone is another" if capture.at is not None else "its clock or zone is another, or it ran later"
         return bare, (
-            f"{run.source} ends at {clock.iso(max(times))}, after this was collected ({clock.iso(capture.at)}): its clock or zone is another, and how its"
+            f"{run.source} ends at {clock.iso(max(times))}, after this was collected ({clock.iso(looked_at)}): {why}, and how its"
             " requests lie to the server's life is not known"
         )
     return run, ""
+
+
+def _looked_at(facts: Facts, capture: Capture) -> tuple[float | None, float]:
+    """When the host was looked at, and how exact that is in seconds: a status that was saved says how long ago something was, in two units."""
+    if capture.at is not None:
+        return capture.at, AHEAD_S
+    # what was dead when somebody looked was dead later as well
+    alive = [state for state in facts.units.values() if state.active not in ("failed", "inactive")]
+    told = [(state.since + state.ago_s, AHEAD_S + COARSE * state.ago_s) for state in alive if state.since is not None and state.ago_s is not None]
+    return max(told, default=(None, AHEAD_S))
 
 
 def _ours(run: BenchRun, facts: Facts) -> bool:

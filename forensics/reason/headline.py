@@ -27,6 +27,7 @@ from forensics.reason.advice import filled, told
 from forensics.reason.cite import last_words
 from forensics.reason.client import FAIR_S, across_restart, down_since
 from forensics.reason.earlier import before_stop, met_stopped, stop_of
+from forensics.reason.fallen import fallen
 from forensics.reason.join import printed
 from forensics.reason.known import KnownFacts
 from forensics.reason.ledger import OF_A_GPU
@@ -38,6 +39,7 @@ from forensics.reason.weigh import nobody_meant
 from forensics.reason.writers import several
 
 QUOTED = 120
+TURNED_AWAY = ("refused", "reset", "unconnected", "not-ready")
 WAITED = (
     Cause.STARTUP_TIMEOUT,
     Cause.STARTUP_HANG,
@@ -290,7 +292,11 @@ def _starting(story: Story, name: str, client: ClientView | None, verdict: Verdi
             until = f", {clock.span(client.early_s)} after the client's first error" if client.early_s is not None else ""
             since = f" since {clock.hms(life.ready_at)} UTC" if life.ready_at is not None else ""
             return f"no crash: {name} was restarted at {clock.hms(stopped_at)} UTC, under the client; it is ready again{since}{until}"
-        return f"no crash: the client came{early}; {name} is ready" + (f" since {clock.hms(life.ready_at)} UTC" if life.ready_at is not None else "")
+        fell = fallen(story)
+        how = f"{fell.text}; the client came{early}" if fell is not None else f"the client came{early}"
+        return f"{'no crash: ' if fell is None else f'{name}: '}{how}; {name if fell is None else 'it'} is ready" + (
+            f" since {clock.hms(life.ready_at)} UTC" if life.ready_at is not None else ""
+        )
     if story.profile is None and life.alive and up is not None and up > LONG_UP_S and verdict.status is Status.POSSIBLE:
         return f"no crash: {name} is up for {clock.span(up)}; a client was turned away, and whether {name} listens where it asked is not known"
     lasting = f"up for {clock.span(up)}, " if up is not None and up >= 0 else ""
@@ -305,7 +311,19 @@ def _starting(story: Story, name: str, client: ClientView | None, verdict: Verdi
     held = door.intruder(story)
     if held is not None:
         met = f"; port {held.listener.port} is held by {held.who}, which is not this server"
-    return f"no crash: {name} is still starting ({lasting}{where}{steps}){_waiting(story)}{met}"
+    fell = fallen(story)
+    again = f"; {fell.text}" if fell is not None else ""
+    return (
+        f"{'no crash: ' if fell is None else ''}{name} is still starting ({lasting}{where}{steps}){_waiting(story)}{met}{again}{_other_port(story)}"
+    )
+
+
+def _other_port(story: Story) -> str:
+    """That the client asked a port that is not the one this server is to take: waiting alone will not help it."""
+    own, asked = door.port_of(story), {bench.port for bench in story.facts.benches if bench.errors}
+    if own is None or None in asked or len(asked) != 1 or own in asked:
+        return ""
+    return f"; it is to listen on {own}, and the client asked port {next(iter(asked))}"
 
 
 def _waiting(story: Story) -> str:
@@ -362,6 +380,16 @@ def _unknown(story: Story, pick: Pick, client: ClientView | None, known: KnownFa
         if known.sound is not None and known.sound.doubt is not None:
             return f"{saw}; no fault is seen, nor ruled out: {known.sound.doubt}"
         return f"{saw}; no line in it says what is wrong" if printed(story.facts) else saw
+    if (
+        client is not None
+        and any(client.errors.get(kind) for kind in TURNED_AWAY)
+        and client.first_error_at is None
+        and life.alive
+        and life.ready
+        and life is story.lives[-1]
+    ):
+        since = f" since {clock.hms(life.ready_at)} UTC" if life.ready_at is not None else ""
+        return f"{name} is ready{since}, and a client was turned away at a time that is not known: before that it was too early, since then it asked elsewhere"
     if life.end.kind is EndKind.NONE and life.alive is None and life.ready_at is not None and client is not None and client.refused:
         return f"{name} was ready at {clock.hms(life.ready_at)} UTC, and a client was refused; its log says nothing of an end, nor of what is wrong"
     if life.end.kind is EndKind.NONE:

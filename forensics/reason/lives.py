@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from forensics.model import Facts, MarkKind, Origin, PartKind, Phase, Record, Role, Run, Seen, ending
+from forensics.model import Cause, Facts, MarkKind, Origin, PartKind, Phase, Record, Role, Run, Seen, ending
 from forensics.reason.described import OTHER_KIND, described_as
 from forensics.reason.draft import Draft, drafted, signal_number
 from forensics.reason.figures import whole
@@ -16,6 +16,7 @@ from forensics.ruleset.schema import Mark, Rule, RuleSet
 
 # marks that no other program's line looks like
 NEVER_MEANT = (".service", ".scope", ".timer", ".slice", ".target")
+MET = (Cause.STARTUP_RACE, Cause.WRONG_ENDPOINT)  # what another program says of its own requests
 TELLING = (MarkKind.ARGUMENTS, MarkKind.BEGIN, MarkKind.END, MarkKind.SELF_KILL)
 FLAGS = {
     MarkKind.STOP_ASKED: "stop_asked",
@@ -65,16 +66,15 @@ def another(unit: str, own: str | None) -> bool:
 def own_of(facts: Facts, marks: Mapping[str, Mark], main_pid: int | None, unit: str | None) -> Own:
     """Which idents are the unit's: those of its main process and of the lines that only its kind of server writes."""
     stem = unit.rpartition(".")[0] if unit else ""
-    heard = {s.record.ident for s in facts.seen if s.record.origin is Origin.SERVER and s.record.ident}
+    ours = [s for s in facts.seen if s.record.origin is Origin.SERVER and s.record.ident and not another(s.record.unit, unit)]
+    heard = {s.record.ident for s in ours}
     named = {name.rpartition(".")[0] for name in facts.unit_names if name != unit}
     others = {i for i in heard & named if unit and i != stem and stem not in i and i not in stem}
     idents = {
         s.record.ident
-        for s in facts.seen
-        if s.record.origin is Origin.SERVER
-        and s.record.ident
-        and s.record.ident not in others
-        and (s.record.pid == main_pid or (s.hit.rule in marks and marks[s.hit.rule].kind in TELLING))
+        for s in ours
+        if s.record.ident not in others
+        and ((main_pid is not None and s.record.pid == main_pid) or (s.hit.rule in marks and marks[s.hit.rule].kind in TELLING))
     }
     if not idents and unit:
         # named after the program, as many units are; only worth a guess where several programs are heard
@@ -131,6 +131,9 @@ class Fold:
         if mark is not None and mark.from_ is Origin.SYSTEMD and self._own.trusted and not seen.hit.frame.fields.get("trusted"):
             return  # anybody can call himself systemd; only PID 1 says how a unit fares where PID 1 is heard at all
         if record.origin is Origin.SERVER and self._own.stranger(record, self._unit):
+            if rule is not None and rule.cause in MET and not record.pid and self.lives:  # of a container beside it: what it met as a client
+                draft = self._current(record)
+                self.placed.append(Placed(seen, rule, None, draft.index, draft.startup.phase_of(), order, draft.startup.assumed))
             return
         self._booted(record)
         if mark is not None:

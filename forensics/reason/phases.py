@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from forensics import clock
 from forensics.model import Cause, EndBy, EndKind, Life, MarkKind, Origin, Phase, Role
-from forensics.reason.issue import STAYED_S
+from forensics.reason.issue import STAYED_S, error_times
 from forensics.reason.place import Story
 from forensics.reason.verdict import Verdict
 
@@ -27,6 +27,8 @@ def phase_at(story: Story, verdict: Verdict) -> Phase | None:
     life = story.issue
     if verdict.cause is Cause.OPERATOR_STOP:
         return Phase.STOPPING
+    if verdict.cause is Cause.STARTUP_RACE and life.ready:
+        return _met(story, life)
     signal = verdict.signals[0] if verdict.signals else None
     if verdict.cause is Cause.WRONG_ENDPOINT and life.ready:
         answered = signal is not None and signal.record is not None and signal.record.origin is Origin.SERVER
@@ -36,6 +38,13 @@ def phase_at(story: Story, verdict: Verdict) -> Phase | None:
     if phase in (Phase.READY, Phase.STOPPING) and MEANT.get(verdict.cause) is Phase.SERVING:
         return Phase.SERVING  # the request that broke it is what it served, also where the server was stopped later
     return phase
+
+
+def _met(story: Story, life: Life) -> Phase | None:
+    """What a server that has become ready since was doing when the client came; None where either time is not known."""
+    first = min(error_times(story.facts), default=None)
+    begun = [(span.started_at, number, span.phase) for number, span in enumerate(life.phases) if span.started_at is not None]
+    return max((one for one in begun if first is not None and one[0] <= first), default=(0.0, 0, None))[2]
 
 
 def _by_length(story: Story, life: Life, verdict: Verdict) -> Phase | None:

@@ -29,7 +29,7 @@ from forensics.reason.figures import whole
 from forensics.reason.glued import glued, of_another
 from forensics.reason.issue import Choice, life_at_issue
 from forensics.reason.join import Around, picked
-from forensics.reason.lives import Fold, Placed, cascaded, fold
+from forensics.reason.lives import Fold, Placed, another, cascaded, fold
 from forensics.reason.signals import signals
 from forensics.reason.startup import SET_BACK_S
 from forensics.reason.timeless import facts_without_times, life_without_times, placed_without_time
@@ -108,7 +108,7 @@ def story_of(
 ) -> Story:
     """Build the story of a unit out of the facts."""
     state = facts.units.get(unit) if unit else next(iter(facts.units.values()), None) if len(facts.units) == 1 else None
-    read_as, told_by_library = _profile(rules, facts, state)
+    read_as, told_by_library = _profile(rules, facts, state, unit)
     profile = None if told_by_library else read_as
     folded = fold(facts, rules, unit, read_as.name if read_as else None)
     if not folded.lives:
@@ -150,7 +150,7 @@ def story_of(
     )
 
 
-def _profile(rules: RuleSet, facts: Facts, state: UnitState | None) -> tuple[Profile | None, bool]:
+def _profile(rules: RuleSet, facts: Facts, state: UnitState | None, unit: str | None) -> tuple[Profile | None, bool]:
     """Which server it is: by its command line, else by the lines that only one profile knows (all share their HTTP library's lines).
 
     Second, whether nothing but lines of such a library tells: they can be read as those of that server are, but any program may have written them.
@@ -163,7 +163,7 @@ def _profile(rules: RuleSet, facts: Facts, state: UnitState | None) -> tuple[Pro
     known.update({f.id: p.name for p in rules.profiles for f in p.figures})
     by_line: dict[tuple[str, int], set[str]] = {}
     for seen in facts.seen:
-        if seen.hit.rule in known and seen.record.origin is Origin.SERVER:
+        if seen.hit.rule in known and seen.record.origin is Origin.SERVER and not another(seen.record.unit, unit):
             by_line.setdefault((seen.record.source, seen.record.line_no), set()).add(seen.hit.rule)
     alone = [ids for ids in by_line.values() if len({known[i] for i in ids}) == 1]
     # different wordings count, not repetitions: an access line that a thousand requests wrote says one thing

@@ -89,7 +89,9 @@ def warnings(story: Story, known: KnownFacts, pick: Pick, verdict: Verdict) -> t
     if pick.how == "mistyped" and pick.asked and pick.unit:
         found.append(Warn(kind="mistyped-unit", asked=pick.asked, meant=pick.unit, text=pick.why or f"{pick.asked} does not exist, {pick.unit} does"))
     if failed_too := _failed_too(story, pick):
-        text = f"failed as well, and not looked at: {', '.join(failed_too[:6])}{' …' if len(failed_too) > 6 else ''} (--unit)"
+        why = pick.why.removeprefix("no --unit given: taken because ")
+        chosen = f"no unit was named: this is about {pick.unit}{f', as {why}' if why else ''}"
+        text = f"{chosen}; failed, and not looked at: {', '.join(failed_too[:6])}{' …' if len(failed_too) > 6 else ''} (--unit)"
         found.append(Warn(kind="also-failed", text=text))
     found.extend(silence.warnings(story))
     found.extend(beside.warnings(story, verdict))

@@ -293,7 +293,7 @@ def requests(client: ClientView) -> str:
     asked = f"{client.asked} requests" if client.asked is not None else "requests"
     if client.refused and set(client.errors) <= {"refused"}:
         more = (client.failed or 0) - client.refused
-        otherwise = f" ({more} more failed otherwise)" if more > 0 else ""
+        otherwise = f" ({more} more failed, and how is not told)" if more > 0 else ""
         return f"{client.refused} of {asked} refused{otherwise}" if client.asked is not None else f"{client.refused} requests refused{otherwise}"
     if client.errors:
         failed = sum(client.errors.values())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from forensics.model import KERNEL_LOG, OWN_LINES, Cause, Coverage, Diagnosis, EndBy, EndKind, Status
+from forensics.model import KERNEL_LOG, OWN_LINES, Cause, Coverage, Diagnosis, EndBy, EndKind, Health, Status
 from forensics.report import cite
 
 _ORDER = (Coverage.DENIED, Coverage.CUT, Coverage.EMPTY, Coverage.NOT_COLLECTED, Coverage.GIVEN)
@@ -46,7 +46,10 @@ def undecided(d: Diagnosis) -> str:
     if d.cause is not Cause.UNKNOWN or not d.coverage:
         return ""
     known = {_STATUS: d.end.kind not in (EndKind.NONE, EndKind.UNKNOWN), _KERNEL: d.end.by in (EndBy.ITSELF, EndBy.OPERATOR, EndBy.SYSTEMD)}
-    lacking = [told for names, told in _WOULD_TELL if all(_lacks(d, name) for name in names) and not known.get(names)]
+    lives = d.health is Health.HEALTHY  # of a service that is well nobody asks what killed it
+    lacking = [told for names, told in _WOULD_TELL if all(_lacks(d, name) for name in names) and not known.get(names) and not lives]
+    if d.client is not None and d.client.failed and d.client.first_error_at is None:
+        lacking.insert(0, "when the client's requests failed (its output tells no time that can be held against the host's)")
     return ", ".join(lacking) or "nothing that is usually asked for: no rule knows what these lines say"
 
 

@@ -9,6 +9,7 @@ from forensics.units.edits import difference, edit
 from forensics.units.evidence import from_evidence
 from forensics.units.names import UNIT_NAME, full_name
 from forensics.units.near import Found, near, related
+from forensics.units.owners import attributed
 from forensics.units.pick import LOGINS, replayed, resolve
 
-__all__ = ["LOGINS", "UNIT_NAME", "Found", "difference", "edit", "from_evidence", "full_name", "near", "related", "replayed", "resolve"]
+__all__ = ["LOGINS", "UNIT_NAME", "Found", "attributed", "difference", "edit", "from_evidence", "full_name", "near", "related", "replayed", "resolve"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 
 from forensics.model import Coverage, Facts, MarkKind, Origin, Pick
 from forensics.units.edits import difference
@@ -10,16 +10,21 @@ from forensics.units.names import full_name
 from forensics.units.near import related
 from forensics.units.pick import LOGINS
 
+SERVER = 1_000_000  # votes: more than any number of lines about another unit
 
-def from_evidence(facts: Facts, marks: Mapping[str, MarkKind], unit: str | None) -> Pick:
-    """Which unit files are about: the one asked for, if the evidence knows it or a near name; else the one it speaks of most. ``marks``: what a rule's id marks."""
+
+def from_evidence(facts: Facts, marks: Mapping[str, MarkKind], unit: str | None, *, servers: Container[str] = ()) -> Pick:
+    """Which unit files are about: the one asked for, if the evidence knows it or a near name; else the one it speaks of most.
+
+    ``marks``: what a rule's id marks; ``servers``: the ids that only a server this program knows can have said.
+    """
     asked = (unit if unit in facts.units else full_name(unit)) if unit else None
     if asked is not None:
         return _pick_asked(facts, asked)
     for name, state in facts.units.items():
         if state.load == "not-found" and (meant := related(name, facts.unit_names).meant) is not None:
             return Pick(asked=name, unit=meant, how="mistyped", why=difference(name, meant))  # looked for in vain by whoever saved this
-    told = _votes(facts, marks)
+    told = _votes(facts, marks, servers)
     votes = {name: count for name, count in told.items() if count}
     if not votes:
         names = [name for name in facts.unit_names if told.get(name) != 0]
@@ -29,7 +34,10 @@ def from_evidence(facts: Facts, marks: Mapping[str, MarkKind], unit: str | None)
         return Pick(unit=names[0], how="evidence", why="the only unit named in the evidence") if len(names) == 1 else Pick()
     best = max(votes, key=lambda n: votes[n])
     others = tuple(n for n in votes if n != best)
-    return Pick(unit=best, how="evidence", why="the unit that the evidence speaks of", candidates=others)
+    tied = sum(count == votes[best] for count in votes.values()) > 1
+    most = "it is the first of those of which the evidence says most" if tied else "the evidence says most of it"
+    why = "it runs a known server" if votes[best] >= SERVER else most
+    return Pick(unit=best, how="evidence", why=why, candidates=others)
 
 
 def _pick_asked(facts: Facts, asked: str) -> Pick:
@@ -60,7 +68,7 @@ def _about_others(facts: Facts, asked: str) -> bool:
     return bool(named) and all(named) and asked not in named and not any(s.record.unit == asked for s in facts.seen)
 
 
-def _votes(facts: Facts, marks: Mapping[str, MarkKind]) -> dict[str, int]:
+def _votes(facts: Facts, marks: Mapping[str, MarkKind], servers: Container[str]) -> dict[str, int]:
     """How much of the evidence is about each unit. Logins, and jobs that ran and were done (0), go by on every host all day: nobody asks about them."""
     votes: dict[str, int] = {}
     ends = (MarkKind.EXITED, MarkKind.FAILED, MarkKind.RESTART, MarkKind.START_LIMIT, MarkKind.OOM_KILL)
@@ -78,6 +86,15 @@ def _votes(facts: Facts, marks: Mapping[str, MarkKind]) -> dict[str, int]:
             votes[named] = 0
     for name in filter(None, facts.units):
         votes[name] = votes.get(name, 0) + 100_000
+    # as on a live host: who brings several units that failed, or a client that was turned away, comes for the server
+    for name in {s.record.unit for s in facts.seen if s.hit.rule in servers and s.record.unit in votes}:
+        state = facts.units.get(name)
+        if (
+            kinds.get(name, set()) & set(ends)
+            or (state is not None and state.active in ("failed", "activating"))
+            or any(b.errors for b in facts.benches)
+        ):
+            votes[name] += SERVER
     return votes
 
 

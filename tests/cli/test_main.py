@@ -212,7 +212,7 @@ def test_a_fault_of_our_own_does_not_look_like_an_explained_failure(capsys: pyte
         ["diagnose", "--show-script"],
         ["diagnose", "x", "--format", "yaml"],
         ["nonsense"],
-        ["diagnose", "x", "--bench", "/no/such/file"],
+        ["diagnose", "x", "-F", "/no/such/file"],
         ["samples", "nonsense"],
         ["run"],
     ],
@@ -286,7 +286,8 @@ def test_a_reader_that_leaves_early_is_no_error(words: str, code: int) -> None:
 @pytest.mark.parametrize(
     ("words", "code"),
     [("diagnose nothing.txt", 3), ("diagnose samples/healthy/bench.txt nothing.txt", 3), ("collect nothing.txt", 3), ("compare nothing.txt samples/healthy", 3), ("compare samples/healthy nothing.txt", 3),
-     ("rules try sglang.kv-pool-too-small nothing.txt", 3), ("diagnose", 2), ("compare samples/healthy", 2), ("compare - -", 2), ("diagnose ''", 2)],
+     ("rules try sglang.kv-pool-too-small nothing.txt", 3), ("diagnose samples/healthy --bench nothing.txt", 3), ("collect samples/healthy --bench nothing.txt", 3),
+     ("diagnose samples/healthy --bench samples", 2), ("diagnose", 2), ("compare samples/healthy", 2), ("compare - -", 2), ("diagnose ''", 2)],
 )  # fmt: skip
 def test_a_missing_file_could_not_be_looked_at_and_a_missing_word_is_wrong_usage(words: str, code: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """As the README's table of exit codes has it, whatever the command."""

@@ -144,6 +144,14 @@ def test_a_run_in_which_all_failed_is_no_fast_server(tmp_path: Path) -> None:
     assert found.warnings == ("no request of the new result succeeded: its other figures say nothing",)
 
 
+def test_two_runs_in_which_all_failed_are_no_pass(tmp_path: Path) -> None:
+    dead = {**result(1, samples=False), "completed": 0, "failed": 300, "mean_ttft_ms": 0.0, "p99_ttft_ms": 0.0, "output_throughput": 0.0}
+    with pytest.raises(TargetError, match="no request of either succeeded") as told:
+        compared(tmp_path, dead, dead)
+    assert told.value.exit_code == 3
+    assert judgements(compared(tmp_path, dead, result(1)))["failed requests"] == "better"
+
+
 def test_chances_are_scipys(tmp_path: Path) -> None:
     base, new = result(1), result(2, slower=1.1)
     found = compared(tmp_path, base, new)

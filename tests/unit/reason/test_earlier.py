@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from forensics.model import Cause, Diagnosis, Health
+from forensics.model import Cause, Diagnosis, Health, Phase
 from tests.unit.reason.telling import DATA, diagnosed, folder
 
 HERE = DATA / "stopped-later"
@@ -62,7 +62,12 @@ def test_one_that_did_not_leave_in_time_did_not_die_of_what_the_client_met(tmp_p
 
 
 def test_of_a_client_without_times_it_is_not_said_that_it_met_a_stopped_server(tmp_path: Path) -> None:
-    found = diagnosed(Path(shutil.copytree(HERE / "race", tmp_path / "e")))
+    where = Path(shutil.copytree(HERE / "race", tmp_path / "e"))
+    said = (where / "bench.txt").read_text(encoding="utf-8")
+    (where / "bench.txt").write_text(
+        said.replace("Skipping endpoint ready check.", "Waiting for endpoint to become up in 600 seconds"), encoding="utf-8"
+    )
+    found = diagnosed(where)
     assert found.client is not None
     assert found.client.refused
     assert found.client.first_error_at is None
@@ -70,6 +75,13 @@ def test_of_a_client_without_times_it_is_not_said_that_it_met_a_stopped_server(t
     assert DOWN not in advice(found)
     assert "if the client was refused after the stop" in advice(found)
     assert "whether before or after the stop is not known" in found.headline
+
+
+def test_one_that_says_that_it_did_not_wait_asked_when_its_last_line_above_was_written(tmp_path: Path) -> None:
+    found = diagnosed(Path(shutil.copytree(HERE / "race", tmp_path / "e")))
+    assert found.cause is Cause.STARTUP_RACE
+    assert found.phase is not Phase.STOPPING
+    assert found.headline.startswith("no crash: the client came ")
 
 
 def test_a_client_that_came_too_early_did_so_though_the_unit_was_stopped_later(tmp_path: Path) -> None:

@@ -337,7 +337,7 @@ def test_a_word_that_is_broken_over_lines_is_whole_again_where_the_rest_is_cut()
     ("client", "words"),
     [
         (ClientView(refused=9, asked=9, failed=9), "9 of 9 requests refused"),
-        (ClientView(refused=9, asked=12, failed=11), "9 of 12 requests refused (2 more failed otherwise)"),
+        (ClientView(refused=9, asked=12, failed=11), "9 of 12 requests refused (2 more failed, and how is not told)"),
         (ClientView(refused=0, asked=16, failed=16), "16 of 16 requests failed, none refused"),
         (ClientView(refused=0, asked=16, failed=0), "16 requests, none refused"),
     ],
