@@ -9,7 +9,7 @@ import pytest
 
 import forensics
 from forensics.model import Matrix, PartKind
-from forensics.parse import sniff
+from forensics.parse import matrix, sniff
 from tests.unit.parse.framing import written
 from tests.unit.parse.results import COLUMNS, read_json, read_text, with_own
 
@@ -175,15 +175,15 @@ def test_measured_configurations_are_called_so(name: str, tmp_path: Path) -> Non
 )
 def test_a_row_that_says_it_got_no_answer_has_no_share_of_right_ones(said: dict[str, object]) -> None:
     asked = [{"topk": k, "budget": b, "accept_len": a, "accuracy": r / 16} | (said if r < 16 else {}) for k, b, a, r in MEASURED]
-    rows = matrix.settled(read for n, row in enumerate(asked, 1) if (read := matrix.read(row, n, "")) is not None)
+    rows = matrix.settled(read for n, row in enumerate(asked, 1) if (read := matrix.read(row, n, "", columns=COLUMNS)) is not None)
     assert [row.correct for row in rows] == [1.0, 1.0, None, None, None, None]
     answers = [{"topk": 4, "budget": 32, "question": n, "correct": n < 8} | (said if n >= 12 else {}) for n in range(16)]
-    (counted,) = matrix.settled(read for n, row in enumerate(answers, 1) if (read := matrix.read(row, n, "")) is not None)
+    (counted,) = matrix.settled(read for n, row in enumerate(answers, 1) if (read := matrix.read(row, n, "", columns=COLUMNS)) is not None)
     assert (counted.asked, counted.correct) == (12, 8 / 12)
 
 
 @pytest.mark.parametrize("said", [{"status": "ok"}, {"status": "failed"}, {"error": None}, {"errors": []}, {"errors": 13}], ids=str)
 def test_a_row_whose_answers_were_merely_wrong_keeps_its_share(said: dict[str, object]) -> None:
-    read = matrix.read({"topk": 4, "budget": 32, "accuracy": 3 / 16, "n": 16} | said, 1, "")
+    read = matrix.read({"topk": 4, "budget": 32, "accuracy": 3 / 16, "n": 16} | said, 1, "", columns=COLUMNS)
     assert read is not None
     assert [row.correct for row in matrix.settled([read])] == [3 / 16]
