@@ -342,9 +342,11 @@ def _facts_of(capture: Capture, rules: RuleSet, unit: str | None, progress: Prog
     facts = _dated(parse.facts(capture, scanned, tails=tails, about=units.full_name(unit) if unit else None), capture)
     if capture.pick.unit is None and capture.target.kind not in (TargetKind.SSH, TargetKind.LOCAL, TargetKind.BUNDLE):
         marks = {m.id: m.kind for p in rules.profiles for m in p.marks}
-        facts = units.attributed(facts, marks)
         servers = frozenset(m.id for p in rules.profiles if p.launch or p.prefixes for m in p.marks if m.from_ is Origin.SERVER and not m.library)
-        capture = replace(capture, pick=units.from_evidence(facts, marks, unit or capture.pick.asked, servers=servers))
+        owned = units.attributed(facts, marks)
+        served = frozenset(s.record.unit for s in owned.seen if s.hit.rule in servers)
+        capture = replace(capture, pick=units.from_evidence(facts, marks, unit or capture.pick.asked, served=served))
+        facts = units.attributed(owned, marks, beside=capture.pick.unit)
     elif unit is not None:
         capture = replace(capture, pick=units.replayed(capture.pick, units.full_name(unit), facts.unit_names))
     return facts, capture

@@ -10,7 +10,7 @@ from forensics import clock
 from forensics.model import BenchRun, Cause, Diagnosis, Facts, Warn
 from forensics.reason.known import errors_of
 
-MOST = 8  # clients that are asked about one by one; of more it is one load, and one story
+MOST = 32  # clients that are asked about one by one; of more it is one load, and one story
 # what the service itself did comes before what one client did, and that before what is no fault at all
 OF_A_CLIENT = (Cause.STARTUP_RACE, Cause.STARTUP_HANG, Cause.WRONG_ENDPOINT, Cause.BENCH_OVERLOAD)
 NO_FAULT = (Cause.OPERATOR_STOP, Cause.UNKNOWN, Cause.EVIDENCE_MISSING, Cause.HEALTHY)

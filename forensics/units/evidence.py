@@ -13,10 +13,10 @@ from forensics.units.pick import LOGINS
 SERVER = 1_000_000  # votes: more than any number of lines about another unit
 
 
-def from_evidence(facts: Facts, marks: Mapping[str, MarkKind], unit: str | None, *, servers: Container[str] = ()) -> Pick:
+def from_evidence(facts: Facts, marks: Mapping[str, MarkKind], unit: str | None, *, served: Container[str] = ()) -> Pick:
     """Which unit files are about: the one asked for, if the evidence knows it or a near name; else the one it speaks of most.
 
-    ``marks``: what a rule's id marks; ``servers``: the ids that only a server this program knows can have said.
+    ``marks``: what a rule's id marks; ``served``: the units that run a server which this program knows.
     """
     asked = (unit if unit in facts.units else full_name(unit)) if unit else None
     if asked is not None:
@@ -24,7 +24,7 @@ def from_evidence(facts: Facts, marks: Mapping[str, MarkKind], unit: str | None,
     for name, state in facts.units.items():
         if state.load == "not-found" and (meant := related(name, facts.unit_names).meant) is not None:
             return Pick(asked=name, unit=meant, how="mistyped", why=difference(name, meant))  # looked for in vain by whoever saved this
-    told = _votes(facts, marks, servers)
+    told = _votes(facts, marks, served)
     votes = {name: count for name, count in told.items() if count}
     if not votes:
         names = [name for name in facts.unit_names if told.get(name) != 0]
@@ -68,7 +68,7 @@ def _about_others(facts: Facts, asked: str) -> bool:
     return bool(named) and all(named) and asked not in named and not any(s.record.unit == asked for s in facts.seen)
 
 
-def _votes(facts: Facts, marks: Mapping[str, MarkKind], servers: Container[str]) -> dict[str, int]:
+def _votes(facts: Facts, marks: Mapping[str, MarkKind], served: Container[str]) -> dict[str, int]:
     """How much of the evidence is about each unit. Logins, and jobs that ran and were done (0), go by on every host all day: nobody asks about them."""
     votes: dict[str, int] = {}
     ends = (MarkKind.EXITED, MarkKind.FAILED, MarkKind.RESTART, MarkKind.START_LIMIT, MarkKind.OOM_KILL)
@@ -87,7 +87,7 @@ def _votes(facts: Facts, marks: Mapping[str, MarkKind], servers: Container[str])
     for name in filter(None, facts.units):
         votes[name] = votes.get(name, 0) + 100_000
     # as on a live host: who brings several units that failed, or a client that was turned away, comes for the server
-    for name in {s.record.unit for s in facts.seen if s.hit.rule in servers and s.record.unit in votes}:
+    for name in [name for name in votes if name in served]:
         state = facts.units.get(name)
         if (
             kinds.get(name, set()) & set(ends)

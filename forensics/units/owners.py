@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -12,6 +12,7 @@ from forensics.units.pick import LOGINS
 BEGINS = (MarkKind.STARTING, MarkKind.STARTED)
 ENDS = (MarkKind.EXITED, MarkKind.FAILED, MarkKind.DEACTIVATED, MarkKind.STOPPED)
 EARLY_S, LATE_S = 1.0, 3.0  # stamps of two programs on one event; what a dying process still had in its pipe
+FIRST_WORDS_S = 30.0  # from a start to the first line that a program prints; what is started at a boot is started together
 _ALWAYS = float("inf")
 
 Process = tuple[str, str, int]  # source, ident, number
@@ -23,13 +24,20 @@ class _Ran(NamedTuple):
     until: float
 
 
-def attributed(facts: Facts, marks: Mapping[str, MarkKind]) -> Facts:
-    """The facts with a unit on the lines of each process that only one unit can have run; as they were where systemd speaks of fewer than two. ``marks``: what a rule's id marks."""
+def attributed(facts: Facts, marks: Mapping[str, MarkKind], *, beside: str | None = None) -> Facts:
+    """The facts with a unit on the lines of each process that only one unit can have run; as they were where systemd speaks of fewer than two. ``marks``: what a rule's id marks.
+
+    ``beside``: a process that this unit cannot have run is given to one of those that can, whichever it was.
+    """
     ran = list(_ran(facts.seen, marks))
     if len({one.unit for one in ran}) < 2:
         return facts
     processes = _processes(facts)
-    owners = _owners(processes, ran) | {key: unit for key in processes if (unit := _listed(facts, key[2])) is not None}
+    owners = (
+        (_beside(beside, processes, ran) if beside else {})
+        | _owners(processes, ran)
+        | {key: unit for key in processes if (unit := _listed(facts, key[2])) is not None}
+    )
 
     def owned(record: Record) -> Record:
         unit = owners.get((record.source, record.ident, record.pid or 0), "")
@@ -82,16 +90,27 @@ def _processes(facts: Facts) -> dict[Process, tuple[float, float]]:
     return heard
 
 
+def _could(heard: tuple[float, float], ran: Iterable[_Ran]) -> tuple[set[str], set[str]]:
+    """The units that ran all the time that a process was heard, and those in which it can have begun: what outlives its unit began in it all the same."""
+    first, last = heard
+    fits = [one for one in ran if one.since - EARLY_S <= first]
+    return {one.unit for one in fits if last <= one.until + LATE_S}, {one.unit for one in fits if first <= one.until}
+
+
+def _beside(unit: str, processes: Mapping[Process, tuple[float, float]], ran: Sequence[_Ran]) -> dict[Process, str]:
+    if unit not in {one.unit for one in ran}:
+        return {}  # nobody says when it ran
+    found = {key: _could(heard, ran) for key, heard in processes.items()}
+    return {key: min(could) for key, (could, began) in found.items() if could and unit not in could | began}
+
+
 def _owners(processes: Mapping[Process, tuple[float, float]], ran: Iterable[_Ran]) -> dict[Process, str]:
-    """The one unit that a process can be of: which ran all the time that it was heard; of several that did, the one called so, the one that ended with its last words, or
-    the one that nothing else is of.
+    """The one unit that a process can be of: which ran all the time that it was heard; of several that did, the one called so, the one that ended with its last words, the
+    one that had just been started, or the one that nothing else is of.
     """
     lives = list(ran)
-    could = {
-        key: {one.unit for one in lives if one.since - EARLY_S <= first and last <= one.until + LATE_S} for key, (first, last) in processes.items()
-    }
-    # what outlives its unit began in it all the same
-    began = {key: {one.unit for one in lives if one.since - EARLY_S <= first <= one.until} for key, (first, _) in processes.items()}
+    places = {key: _could(heard, lives) for key, heard in processes.items()}
+    could, began = {key: place[0] for key, place in places.items()}, {key: place[1] for key, place in places.items()}
     found = {key: next(iter(names)) for key, names in could.items() if len(names) == 1 and began[key] <= names}
     for key, names in could.items():
         called = [name for name in names if name.rpartition(".")[0].partition("@")[0] == key[1]]
@@ -102,6 +121,11 @@ def _owners(processes: Mapping[Process, tuple[float, float]], ran: Iterable[_Ran
         dying = {one.unit for one in lives if one.unit in names and last - EARLY_S <= one.until <= last + LATE_S}
         if key not in found and len(dying) == 1:
             found[key] = next(iter(dying))
+    for key, names in could.items():
+        first = processes[key][0]
+        just = {one.unit for one in lives if one.unit in names and first - FIRST_WORDS_S <= one.since <= first + EARLY_S}
+        if key not in found and len(just) == 1 and began[key] <= names:
+            found[key] = next(iter(just))
     silent = {name for names in could.values() for name in names} - set(found.values())
     for key, names in could.items():
         others = (names | began[key]) - silent

@@ -138,3 +138,20 @@ def test_of_two_units_that_may_have_run_it_a_process_is_of_the_one_that_ended_wi
     old = journal(*server("sglang-qwen.service", 4711)[1:], *BACKUP[1:])
     found = diagnosed(folder(tmp_path, journal=old))
     assert (found.unit, str(found.cause)) == ("sglang-qwen.service", "gpu-oom-init")
+
+
+ALWAYS = [("08:00:00", "systemd[1]", f"Started {name}.service - {name}.") for name in ("cron", "ssh", "docker")]
+
+
+def test_a_unit_that_failed_beside_a_server_that_runs_on_is_not_told_with_its_phase(tmp_path: Path) -> None:
+    text = journal(*ALWAYS, *server("sglang-qwen.service", 4711, dies=False), *BACKUP)
+    found = diagnosed(folder(tmp_path, journal=text))
+    assert (found.unit, str(found.cause), found.server, found.died_after_s) == ("backup.service", "exit-code-death", None, 1.0)
+    assert "serving" not in found.headline
+
+
+def test_but_the_client_of_that_server_is_about_the_server(tmp_path: Path) -> None:
+    text = journal(*ALWAYS, *server("sglang-qwen.service", 4711, dies=False), *BACKUP)
+    late = REFUSED.replace("10:00:1", "10:03:1").replace("ERROR request", "ERROR http://gpu01:8000/v1/completions request")
+    found = diagnosed(folder(tmp_path, journal=text, bench=late))
+    assert (found.unit, str(found.cause)) == ("sglang-qwen.service", "wrong-endpoint")
