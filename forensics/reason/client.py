@@ -35,7 +35,7 @@ def client_view(story: Story) -> ClientView | None:
         elif last is None and span is not None and span > life.lived_s:
             wasted = span - life.lived_s  # a relative clock: counted as if the first question came with the start
     return ClientView(
-        tool=benches[0].tool,
+        tool=" and ".join(tools) if len(tools := list(dict.fromkeys(b.tool for b in benches))) < 3 else f"{tools[0]} and {len(tools) - 1} others",
         errors=dict(sum((Counter(b.errors) for b in benches), Counter[str]())),
         clock_shift_s=next((b.shift_s for b in benches if b.shift_s is not None), None),
         first_error_at=first,

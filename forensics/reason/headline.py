@@ -378,7 +378,7 @@ def _unknown(story: Story, pick: Pick, client: ClientView | None, known: KnownFa
         return f"{name} was last seen starting (phase {life.phase}{_steps(life)}); {alive}"
     if nobody_meant(story) and not life.ready and (saw := _saw(story)):
         if known.sound is not None and known.sound.doubt is not None:
-            return f"{saw}; no fault is seen, nor ruled out: {known.sound.doubt}"
+            return f"{saw}; {known.sound.doubt}"
         return f"{saw}; no line in it says what is wrong" if printed(story.facts) else saw
     if (
         client is not None

@@ -41,10 +41,24 @@ def sound(benches: Sequence[BenchRun]) -> Sound | None:
     if not series or any(one.falls for one in series):
         return None
     for one in series:
-        if doubt := _doubt(one):
+        if doubt := _wrong_at_all(one) or _open(one):
             return Sound(told=None, doubt=doubt, lines=one.lines, cells=one.cells)
-    least = min(series, key=lambda one: min(c.correct or 0.0 for c in _answered(_branching(one))))
-    return Sound(told=_told(least, len(series)), doubt=None, lines=least.lines, cells=least.cells)
+    least = min(series, key=lambda one: _worst(one).correct or 0.0)
+    straight = _answered(_straight(least)) or _answered(least.plain)
+    return Sound(told=_told(least, len(series)), doubt=None, lines=(*_worst(least).lines, *straight[-1].lines), cells=least.cells)
+
+
+def _wrong_at_all(one: Acceptance) -> str | None:
+    """Where the plain run is right, and a single branch not: no matter of the width."""
+    narrow, plain = _mean(_answered(_straight(one))), _mean(_answered(one.plain))
+    if narrow is None or plain is None or narrow >= plain - DROP:
+        return None
+    return f"speculation itself gives wrong answers, whatever the width of its tree: {narrow:.0%} are right with a single branch and {plain:.0%} without it"
+
+
+def _open(one: Acceptance) -> str | None:
+    doubt = _doubt(one)
+    return None if doubt is None else f"a wrong tree mask is neither seen nor ruled out: {doubt}"
 
 
 def _doubt(one: Acceptance) -> str | None:
@@ -53,17 +67,15 @@ def _doubt(one: Acceptance) -> str | None:
         return f"{one.told}, which is not enough to tell"
     straight, branching = _answered(_straight(one)), _answered(_branching(one))
     if not branching or not (straight or _answered(one.plain)):
-        return "whether the answers are right was not measured, and a wrong tree mask need not show in lengths"
+        return "whether the answers are right was not measured, and lengths need not show it"
     narrow, plain = _mean(straight), _mean(_answered(one.plain))
-    if narrow is not None and plain is not None and narrow < plain - DROP:
-        return f"{narrow:.0%} of the answers are right with a single branch and {plain:.0%} without speculation"
     if plain is None and (narrow or 0.0) < MOSTLY:
         return f"{narrow or 0.0:.0%} of the answers are right with a single branch, and no plain run says whether that is right"
     for cell in branching:
         if less := _less(cell, [*straight, *_answered(one.plain)]):
             return less
     if math.prod(_unseen(c) for c in branching) > UNSEEN:
-        return "a wrong tree mask shows in wide trees and in many answers: measure budgets of 16 and more, with 16 answers or more each"
+        return "it shows in wide trees and in many answers: measure budgets of 16 and more, with 16 answers or more each"
     return None
 
 
@@ -95,15 +107,15 @@ def _unseen(cell: Cell) -> float:
 
 
 def _told(one: Acceptance, series: int) -> str:
-    branching = _answered(_branching(one))
-    worst = min(branching, key=lambda c: (c.correct or 0.0, -(c.budget or 0), -(c.topk or 0)))
+    branching, worst = _answered(_branching(one)), _worst(one)
     straight = _answered(_straight(one))
     before = (
         f"{_share(max(straight, key=lambda c: c.correct or 0.0))} right with a single branch"
         if straight
         else f"{_share(_answered(one.plain)[0])} without speculation"
     )
-    among = f", the least of {len(branching)} with branches" if len(branching) > 1 else ""
+    alike = len({_share(c) for c in branching}) == 1
+    among = f", {'as with all' if alike else 'the least of'} {len(branching)} with branches" if len(branching) > 1 else ""
     told = f"the answers stay right as the draft tree widens ({before}, {_share(worst)} with {worst.tree}{among}"
     told += "; of how many answers is not said" if any(c.count is None for c in branching) else ""
     told += f"; the same in {series - 1} more series)" if series > 1 else ")"
@@ -112,6 +124,11 @@ def _told(one: Acceptance, series: int) -> str:
         return told
     hardly = ", so hardly a draft is accepted" if max(lengths) < HARDLY else ""
     return f"{told}, with {min(lengths):.2f} to {max(lengths):.2f} tokens a step{hardly}"
+
+
+def _worst(one: Acceptance) -> Cell:
+    """The branching tree with the fewest right answers, of several the widest."""
+    return min(_answered(_branching(one)), key=lambda c: (c.correct or 0.0, -(c.budget or 0), -(c.topk or 0)))
 
 
 def _share(cell: Cell) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from forensics import clock
-from forensics.model import Cause, EndKind, Health, MarkKind, Origin, Pick, Warn
+from forensics.model import Cause, EndKind, Health, Life, MarkKind, Origin, Pick, Warn
 from forensics.reason import beside, silence
 from forensics.reason.door import false_ready
 from forensics.reason.issue import failed, stayed
@@ -67,6 +67,15 @@ def health(story: Story, verdict: Verdict) -> Health:
         return Health.FAILED
     if state is not None and state.active == "inactive":
         return Health.STOPPED
+    return _unseen_now(story, verdict, last)
+
+
+def _unseen_now(story: Story, verdict: Verdict, last: Life) -> Health:
+    """Of a life that nobody says is alive, nor that it ended."""
+    if story.issue is not last:  # what failed is an earlier life, and of this one nobody says that it ended
+        return Health.UNKNOWN if not last.ready else Health.HEALTHY if stayed(last, story.lives) else Health.DEGRADED
+    # where models are loaded on demand, a load that fails leaves the service up
+    gone = Health.DEGRADED if last.ready and story.profile is not None and any(mark.up for mark in story.profile.marks) else Health.FAILED
     if verdict.by == "root" and verdict.cause not in (
         Cause.BENCH_OVERLOAD,
         Cause.WRONG_ENDPOINT,
@@ -75,9 +84,9 @@ def health(story: Story, verdict: Verdict) -> Health:
         Cause.MISTYPED_UNIT,
         Cause.EVIDENCE_MISSING,
     ):
-        return Health.FAILED
-    if verdict.by == "mechanism" and verdict.cause in (Cause.SIGNAL_DEATH, Cause.EXIT_CODE_DEATH) and story.issue is last:
-        return Health.FAILED  # the log says that the process ended, and nobody that it was started again
+        return gone
+    if verdict.by == "mechanism" and verdict.cause in (Cause.SIGNAL_DEATH, Cause.EXIT_CODE_DEATH):
+        return gone  # the log says that the process ended, and nobody that it was started again
     # of a log that merely stops, while something is wrong that nobody can name, it is not known that the server goes on
     goes_on = last.ready and not leaves(story) and verdict.cause is not Cause.UNKNOWN
     return Health.HEALTHY if verdict.cause is Cause.HEALTHY or goes_on else Health.UNKNOWN

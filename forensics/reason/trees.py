@@ -19,6 +19,7 @@ SPREAD = 0.04  # of an acceptance length from run to run, where nobody says of h
 DEEP = 4  # drafted tokens a branch, below which a tree may have spent its budget on breadth
 SURELY = 8  # beyond it, surely not
 FEWEST = 3  # single measurements on each side that say how much they differ among themselves
+LEAST = 1e-12  # a chance that nobody counts below
 MOST_PAIRED = 200  # cells on each side of which each is held against each
 
 
@@ -107,7 +108,7 @@ def looked_for(straight: Sequence[Cell], branching: Sequence[Cell]) -> tuple[Fal
 
 def odds(chance: float) -> str:
     """``3.4e-7`` as 3 million: how sure is enough, and nobody counts further than a million million."""
-    times = 1 / max(chance, 1e-12)
+    times = 1 / max(chance, LEAST)
     for size, word in ((1e12, "million million"), (1e9, "thousand million"), (1e6, "million"), (1e3, "thousand")):
         if times >= size:
             return f"{times / size:.0f} {word}"
@@ -116,6 +117,8 @@ def odds(chance: float) -> str:
 
 def by_chance(chance: float) -> str:
     """How likely luck alone is, in a clause."""
+    if chance <= LEAST:
+        return "chance alone does that less than once in a million million"
     return "chance alone does that often" if chance > 0.2 else f"chance alone does that once in {odds(chance)}"
 
 

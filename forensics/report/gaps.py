@@ -43,7 +43,7 @@ def left_open(d: Diagnosis) -> str:
 
 def undecided(d: Diagnosis) -> str:
     """Of a cause that is unknown: what is not in the evidence and would tell more; "" where there is a cause, or nobody said what was read."""
-    if d.cause is not Cause.UNKNOWN or not d.coverage:
+    if d.cause is not Cause.UNKNOWN or not d.coverage or d.trees:  # of trees the headline says what was not measured
         return ""
     known = {_STATUS: d.end.kind not in (EndKind.NONE, EndKind.UNKNOWN), _KERNEL: d.end.by in (EndBy.ITSELF, EndBy.OPERATOR, EndBy.SYSTEMD)}
     lives = d.health is Health.HEALTHY  # of a service that is well nobody asks what killed it

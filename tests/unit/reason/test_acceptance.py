@@ -112,7 +112,9 @@ def test_a_wrong_stride_is_seen_without_any_answer_being_checked() -> None:
     found = acceptance((run_of("m-copy-fp32.json", "stride", without=("coding_pass", "greedy_match")),))
     assert simulated.alarmed(found)
     assert found is not None
-    assert found.told == "3.21 tokens a step with budget=8 topk=1, 1.50 with budget=8 topk=2; chance alone does that once in 1 million million"
+    assert (
+        found.told == "3.21 tokens a step with budget=8 topk=1, 1.50 with budget=8 topk=2; chance alone does that less than once in a million million"
+    )
 
 
 def test_three_answers_say_nothing() -> None:

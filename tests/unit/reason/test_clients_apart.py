@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -169,3 +170,11 @@ def test_what_was_stopped_and_started_since_is_asked_again_and_not_started(tmp_p
     found = diagnosed(folder(tmp_path, journal=lives, status=ACTIVE.format(since="10:20:00", ago="6min", pid=5220), bench=refused("10:15:00")))
     assert "run the client again: the unit has been started since, and is ready" in [a.text for a in found.advice]
     assert not any("systemctl start" in (a.command or "") for a in found.advice)
+
+
+def test_of_two_clients_that_met_the_same_both_are_named(tmp_path: Path) -> None:
+    shutil.copytree(Path(__file__).parents[3] / "samples" / "silent-crash", tmp_path / "evidence")
+    (tmp_path / "evidence" / "curl.txt").write_text("curl: (7) Failed to connect to 127.0.0.1 port 30000 after 0 ms: Connection refused\n")
+    found = diagnosed(tmp_path / "evidence")
+    assert found.client is not None
+    assert (found.client.tool, found.client.refused) == ("curl and health check", 62)

@@ -25,13 +25,13 @@ def test_a_healthy_run_is_sound_and_its_answers_make_it_so(name: str) -> None:
     found = sound((run_of(name, "baseline", "healthy"),))
     assert found is not None
     assert (found.told or "").startswith(
-        "the answers stay right as the draft tree widens (100% right with a single branch, 100% with budget=32 topk=4, the least of "
+        "the answers stay right as the draft tree widens (100% right with a single branch, 100% with budget=32 topk=4, as with all "
     )
     assert "of how many answers is not said" in (found.told or "")
     lengths = sound((run_of(name, "baseline", "healthy", without=("coding_pass", "greedy_match")),))
     assert lengths is not None
     assert lengths.told is None
-    assert (lengths.doubt or "").startswith("whether the answers are right was not measured")
+    assert (lengths.doubt or "").startswith("a wrong tree mask is neither seen nor ruled out: whether the answers are right was not measured")
 
 
 @pytest.mark.parametrize(("name", "variant"), [("m-copy-fp32.json", "causal"), ("m-copy-fp32.json", "stride"), ("sglang-matrix.json", "mask-causal")])
@@ -62,7 +62,7 @@ def test_what_falls_a_little_is_a_doubt_and_no_verdict() -> None:
     assert found.told is None
     assert (
         found.doubt
-        == "16 of 16 right with budget=8 topk=1, 13 of 16 with budget=16 topk=4; chance alone does that often, which is not enough to tell"
+        == "a wrong tree mask is neither seen nor ruled out: 16 of 16 right with budget=8 topk=1, 13 of 16 with budget=16 topk=4; chance alone does that often, which is not enough to tell"
     )
 
 
@@ -71,16 +71,20 @@ def test_too_narrow_trees_and_too_few_answers_show_no_mask() -> None:
     few = said(row(1, 8, 1.0, asked=2), row(4, 16, 1.0, asked=1))
     for found in (narrow, few):
         assert found.told is None
-        assert (found.doubt or "").startswith("a wrong tree mask shows in wide trees and in many answers")
+        assert (found.doubt or "").startswith("a wrong tree mask is neither seen nor ruled out: it shows in wide trees and in many answers")
     assert said(row(1, 8, 1.0, asked=16), row(4, 16, 1.0, asked=16)).told is not None
 
 
 def test_answers_that_are_mostly_wrong_need_a_plain_run_beside_them() -> None:
     half = (row(1, 8, 0.5, asked=64), row(4, 32, 0.5, asked=64))
-    assert (said(*half).doubt or "").startswith("50% of the answers are right with a single branch, and no plain run")
+    assert (said(*half).doubt or "").startswith(
+        "a wrong tree mask is neither seen nor ruled out: 50% of the answers are right with a single branch, and no plain run"
+    )
     assert said(row(0, 0, 0.5, asked=64), *half).told is not None
     worse = said(row(0, 0, 0.9, asked=64), *half)
-    assert worse.doubt == "50% of the answers are right with a single branch and 90% without speculation"
+    assert (
+        worse.doubt == "speculation itself gives wrong answers, whatever the width of its tree: 50% are right with a single branch and 90% without it"
+    )
 
 
 def test_a_draft_of_which_hardly_anything_is_accepted_is_said_so() -> None:
