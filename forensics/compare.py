@@ -22,7 +22,7 @@ CHANCE = 0.001  # above it a difference is what the same benchmark run twice may
 OF_REPETITIONS = 0.05  # of a handful of repetitions no more can be asked
 OF_FAILURES = 0.05  # one figure of each pair, and what it tells is no noise of a clock: a request that failed was not answered
 _UP = lazily.pattern(
-    r"throughput|tok(?:en)?s?_per_s|requests_per_second|goodput|accept|accuracy|pass|correct|match|(?:^|_)acc(?:_|$)|score|cache_hit|(?:^|_)f1$|speed"
+    r"throughput|tok(?:en)?s?_per_s|requests_per_second|goodput|accept|accuracy|pass|correct|match|(?:^|_)acc(?:_|$)|score|cache_hit|(?:^|_)f1$|speed|came_back"
 )
 _DOWN = lazily.pattern(r"ttft|tpot|itl|e2el?(?:_|$)|latency|step_time|invalid")
 # what was asked for or merely counted, how far values lay apart, and greatest values, which belong to one request: no figure to judge by
@@ -36,7 +36,9 @@ _SHARES = lazily.pattern(r"accuracy|pass|correct|match|(?:^|_)acc(?:_|$)|invalid
 # what tools call by one name and reckon each in its own way: the gaps of one request, or all gaps, with or without the first token
 _OWN = lazily.pattern(r"(?:^|_)(?:itl|tpot)(?:_|$)")
 _RECKONED_ALIKE = ({"guidellm"}, {"aiperf", "genai_perf"})
-CORRECT, LENGTH = "correct", "acceptance length"
+CORRECT, LENGTH, CAME_BACK = "correct", "acceptance length", "share of the tokens that came back"
+HALF = 0.5  # of the tokens that were generated: with fewer in the answers, they were turned away or cut, and quick for that
+OTHER_LOAD = 0.1  # of the tokens a request has: beyond it the two were asked for other things
 WELCH = "Welch"
 Runs = Sequence[BenchRun]
 T = TypeVar("T")
@@ -73,7 +75,9 @@ def compare(
     for label, before, after in pairs:
         found.extend(_of_runs(label if len(pairs) > 1 else "", before, after, tolerance))
     for label, before, after in pairs:
-        warnings.extend(_hollow(before, after) or _unanswered(label if len(pairs) > 1 else "", before, after, tolerance))
+        warnings.extend(
+            [*_hollow(before, after), *_cut_short(before, after)] or _unanswered(label if len(pairs) > 1 else "", before, after, tolerance)
+        )
     if len(pairs) == 1:
         warnings.extend(_unlike(*pairs[0][1:]))
     trees, trees_new = (_by_tree(*both, of_server=lambda: rules().columns.of_server) for both in (sides, sides[::-1]))
@@ -202,9 +206,41 @@ def _unlike(base: Runs, new: Runs) -> Iterator[str]:
     for name in sorted(ours.keys() & theirs.keys()):
         if ours[name] != theirs[name]:
             yield f"{name} was {theirs[name]}, and is {ours[name]} now"
+    for what, name in (("input", "total_input_tokens"), ("output", "total_output_tokens")):
+        before, after = (_a_request(name, side) for side in (base, new))
+        if before and after and abs(after - before) > OTHER_LOAD * before:
+            yield f"a request had {before:.0f} {what} tokens on the mean, and has {after:.0f} now: that is another load"
     if base[0].tool != new[0].tool:
         own = "; gaps between tokens are reckoned each in its own way, and not judged" if _reckoned(base[0]) != _reckoned(new[0]) else ""
         yield f"the base is of {base[0].tool}, the new one of {new[0].tool}{own}"
+
+
+def _a_request(name: str, runs: Runs) -> float | None:
+    """The mean of a total over the requests that were answered."""
+    told = [(called(run.metrics).get(name), run.ok) for run in runs]
+    known = [(total, ok) for total, ok in told if total is not None and ok]
+    return sum(total for total, _ in known) / sum(ok for _, ok in known) if known else None
+
+
+def _came_back(runs: Runs) -> float | None:
+    """Which share of the tokens that a server counted is in its answers; None where no run says."""
+    told = [called(run.metrics) for run in runs]
+    again = [
+        (m["total_output_tokens_retokenized"], m["total_output_tokens"])
+        for m in told
+        if {"total_output_tokens_retokenized", "total_output_tokens"} <= m.keys()
+    ]
+    counted = sum(of for _, of in again)
+    return sum(tokens for tokens, _ in again) / counted if counted else None
+
+
+def _cut_short(base: Runs, new: Runs) -> list[str]:
+    """What is said of a side whose requests count as answered, and were not: a queue that is full ends them with nothing."""
+    return [
+        f"of the tokens that the {side} counts {share:.0%} came back: its requests were turned away or cut, and its other figures say nothing"
+        for side, share in (("base", _came_back(base)), ("new result", _came_back(new)))
+        if share is not None and share < HALF
+    ]
 
 
 # --------------------------------------------------------------------------- figures of runs
@@ -216,6 +252,10 @@ def _of_runs(where: str, base: Runs, new: Runs, tolerance: float) -> Iterator[Di
         yield lost
     if not all(any(run.ok != 0 for run in side) for side in (base, new)):
         return  # figures of a run in which nothing was answered are noughts, and look like a fast server
+    before_back, after_back = _came_back(base), _came_back(new)
+    if before_back is not None and after_back is not None and min(before_back, after_back) < HALF:
+        yield judged(where, CAME_BACK, before_back, after_back, tolerance, chance=None)
+        return
     apart = _reckoned(base[0]) != _reckoned(new[0])
     for metric, before, after in _figures(base, new):
         chance, by, of = _chance(metric, before, after, base, new)

@@ -11,6 +11,7 @@ _UNIT = lazily.pattern(r"_(?:req_s|tok_s|requests_s|tokens_s)$")
 _NAMES = {
     "output_token_throughput": "output_throughput", "input_token_throughput": "input_throughput", "benchmark_duration_s": "duration_s", "duration": "duration_s",
     "elapsed_time": "duration_s", "successful_requests": "completed", "failed_requests": "failed", "total_generated_tokens": "total_output_tokens",
+    "total_generated_tokens_retokenized": "total_output_tokens_retokenized",
     "maximum_request_concurrency": "max_concurrency", "max_request_concurrency": "max_concurrency", "peak_concurrent_requests": "max_concurrent_requests",
     "peak_output_token_throughput": "max_output_tokens_per_s", "requests_per_second": "request_throughput", "tokens_per_second": "total_token_throughput",
     "output_tokens_per_second": "output_throughput", "acceptance_length": "accept_length", "acc_length": "accept_length", "accept_len": "accept_length",

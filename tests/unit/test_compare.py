@@ -301,3 +301,15 @@ def test_one_tree_against_another_is_said(tmp_path: Path) -> None:
     same = str(tmp_path / "base.json")
     assert compare(same, str(tmp_path / "new.json")).warnings == ("the base was measured with budget=4 topk=1, the new result with budget=64 topk=4",)
     assert compare(same, same).warnings == ()
+
+
+def test_a_run_whose_tokens_did_not_come_back_is_worse_however_quick_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(Path(__file__).parents[2])
+    base, full = "samples/healthy/bench.txt", "tests/cases/given/made-sglang-queue-full/bench.txt"
+    found = compare(base, full)
+    told = [(d.metric, d.judgement) for d in found.differences]
+    assert told == [("share of the tokens that came back", Judgement.WORSE), ("failed requests", Judgement.SAME)]
+    assert (round(found.differences[0].base, 2), round(found.differences[0].new, 2)) == (1.05, 0.1)
+    assert any("of the tokens that the new result counts 10% came back" in w for w in found.warnings)
+    assert "a request had 32 output tokens on the mean, and has 200 now: that is another load" in found.warnings
+    assert not compare(base, base).warnings
