@@ -25,6 +25,8 @@ def follows(story: Story, verdict: Verdict, signals: Sequence[Signal], cited: It
         if signal.life != story.issue.index or record is None or signal is first or (record.source, record.line_no) in known:
             continue
         later_root = signal.role is Role.ROOT and began(signal) > began(first) and signal.cause not in HARMLESS
+        if _heads(signal, first):
+            continue
         if (signal.role is Role.CASCADE or later_root) and not foreign(story, signal) and not survived(story, signal):
             groups.setdefault(signal.rule, []).append(signal)
     told: set[tuple[str, int]] = set()
@@ -37,6 +39,15 @@ def follows(story: Story, verdict: Verdict, signals: Sequence[Signal], cited: It
             found.append(_follow(story, first, rule_id, fresh))
     source = first.record.source
     return tuple(sorted(found, key=lambda f: (f.source != source, f.source, f.line))[:MOST])
+
+
+def _heads(signal: Signal, first: Signal) -> bool:
+    """Whether a line is the head of the traceback that the root is the last line of: it follows from nothing."""
+    one, root = signal.record, first.record
+    assert one is not None
+    assert root is not None
+    before = one.source == root.source and one.line_no < root.line_no and signal.rank == first.rank
+    return before and one.text.rstrip().endswith("Traceback (most recent call last):")
 
 
 def _place(signal: Signal) -> tuple[str, int]:

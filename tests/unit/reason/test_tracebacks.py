@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
+from forensics import api
 from tests.unit.reason.telling import diagnosed, folder, story
 
 LINE = "May 09 10:15:{second} gpu01 python[{pid}]: {text}\n"
@@ -164,3 +166,10 @@ def test_advice_that_a_server_prints_is_no_evidence(tmp_path: Path) -> None:
     found = diagnosed(folder(tmp_path, journal=BEGUN + LOADED + advice + KILLED))
     assert str(found.cause) == "cuda-graph-capture"
     assert found.direction is None
+
+
+def test_the_head_of_the_traceback_that_tells_the_root_does_not_follow_from_it(tmp_path: Path) -> None:
+    shutil.copytree(Path(__file__).parents[3] / "samples" / "silent-crash", tmp_path / "evidence")
+    (found,) = api.diagnose([str(tmp_path / "evidence")])
+    assert found.evidence[0].text.startswith("RuntimeError: Not enough memory")
+    assert found.follows == ()
