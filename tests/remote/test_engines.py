@@ -6,6 +6,7 @@ import io
 import os
 import shutil
 import subprocess
+import tempfile
 import tarfile
 import time
 from collections.abc import Iterator
@@ -29,7 +30,8 @@ class Engine:
         self.name, self.options, self.made = name, options, []  # type: str, tuple[str, ...], list[str]
 
     def __call__(self, *words: str, data: bytes | None = None) -> subprocess.CompletedProcess[bytes]:
-        return subprocess.run([self.name, *words], input=data, capture_output=True, timeout=60, check=False)
+        # conmon leaves a file "oom" where it was started, of a container that was killed for its memory
+        return subprocess.run([self.name, *words], input=data, capture_output=True, timeout=60, check=False, cwd=tempfile.gettempdir())
 
     def run(self, container: str, *words: str, script: str = "") -> None:
         name = f"ddf-{container}-{os.getpid()}"
