@@ -6,8 +6,8 @@ import io
 import os
 import shutil
 import subprocess
-import tempfile
 import tarfile
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
