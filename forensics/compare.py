@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from forensics import lazily, significance
 from forensics.errors import TargetError
-from forensics.model import FAILED, BenchRun, Comparison, Difference, Judgement, Matrix
+from forensics.model import BenchRun, Matrix
+from forensics.model.comparison import FAILED, Comparison, Difference, Judgement
 from forensics.parse.called import called
 from forensics.ruleset.shipped import shipped_rules
 

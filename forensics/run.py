@@ -25,13 +25,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING
 
 from forensics import lazily
 from forensics.errors import ForensicsError
-
-if TYPE_CHECKING:
-    from forensics.model import Diagnosis
+from forensics.model import Diagnosis, Noun
 
 NOT_FOUND, NOT_EXECUTABLE = 127, 126  # as the shell has it
 
@@ -44,8 +41,8 @@ _FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, sign
 _FROM_KEYS = (signal.SIGINT, signal.SIGQUIT)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Ran:
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class Ran(Noun):
     """A command that has ended. ``output`` is both streams, line by line as they came; ``cut`` bytes are missing from its middle.
 
     ``exit_code`` is the command's own, 128+n where signal n ended it. Times are epoch seconds of this machine.

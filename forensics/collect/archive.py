@@ -38,7 +38,7 @@ _ASIDE_BYTES = 64 << 20
 _DRIVE = lazily.pattern(r"[A-Za-z]:")
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Taken:
     """What came out: the files by the names they had, in their order, each under a name of ours in the spool.
 

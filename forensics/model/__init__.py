@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from forensics.model.capture import Capture, Frame, Hit, Location, Pick, Problem, Record, Section, Seen, Target, TargetKind, order_of
 from forensics.model.columns import MEANINGS, NO_COLUMNS, Columns
-from forensics.model.comparison import FAILED, Comparison, Difference, Judgement
 from forensics.model.diagnosis import (
     KERNEL_LOG,
     LAST_GOOD,
@@ -52,6 +51,7 @@ from forensics.model.facts import (
 )
 from forensics.model.host import BootEnd, Coredump, FileSystem, HostState, PackageChange, Process, UnitFile
 from forensics.model.memory import ACCEPTED, FIGURES, BudgetOf, Frees, Memory, MemoryLever, MemoryRow
+from forensics.model.noun import Noun
 from forensics.model.vocabulary import (
     Cause,
     Coverage,
@@ -73,7 +73,6 @@ from forensics.model.wording import WILD, Read, Window, Wording
 __all__ = [
     "ACCEPTED",
     "ANY_CLIENT",
-    "FAILED",
     "FIGURES",
     "KERNEL_LOG",
     "LAST_GOOD",
@@ -94,11 +93,9 @@ __all__ = [
     "Change",
     "ClientView",
     "Columns",
-    "Comparison",
     "Coredump",
     "Coverage",
     "Diagnosis",
-    "Difference",
     "Direction",
     "End",
     "EndBy",
@@ -115,7 +112,6 @@ __all__ = [
     "Hit",
     "HostState",
     "Hypothesis",
-    "Judgement",
     "Known",
     "Life",
     "Listener",
@@ -128,6 +124,7 @@ __all__ = [
     "MemoryLever",
     "MemoryRow",
     "Moment",
+    "Noun",
     "Origin",
     "PackageChange",
     "PartKind",

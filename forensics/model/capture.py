@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from forensics.model.columns import NO_COLUMNS, Columns
+from forensics.model.noun import Noun
 from forensics.model.vocabulary import Coverage, Origin, PartKind, Word
 
 
@@ -28,8 +29,8 @@ class Location(NamedTuple):
         return text
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Problem:
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class Problem(Noun):
     """Something in the evidence that could not be read; the rest was. ``line`` counts from 1, 0 is the whole source."""
 
     source: str
@@ -47,8 +48,8 @@ class TargetKind(Word):
     K8S = "k8s"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Target:
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class Target(Noun):
     """Where to look. ``name`` is what the user typed; ``paths`` holds files or the folder, ``-`` is standard input.
 
     ``inside`` names a container: (NAME,) of an engine, (NAMESPACE, POD) or (NAMESPACE, POD, CONTAINER) of a cluster.
@@ -61,8 +62,8 @@ class Target:
     inside: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Section:
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class Section(Noun):
     """One answer: the bytes of one command or file, on disk, read by ``chunks`` and never whole.
 
     ``cut`` is how many bytes are missing (-1: some, number unknown). ``stderr`` is at most 2 KiB.
@@ -101,8 +102,8 @@ class Section:
             return stream.read(max_bytes)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Pick:
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class Pick(Noun):
     """Which unit is meant and why. ``how``: asked · mistyped · failed · restarting · starting · profile · evidence · several ·
     missing · elsewhere (the evidence is of other units, those in ``candidates``) · none."""
 
@@ -114,8 +115,8 @@ class Pick:
     candidates: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Capture:
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class Capture(Noun):
     """All that was collected from one target. ``offset_s`` is the host's clock minus ours."""
 
     target: Target

@@ -7,9 +7,11 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
+from forensics.model.noun import Noun
 
-@dataclass(frozen=True, kw_only=True)
-class Columns:
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Columns(Noun):
     """For each meaning the names that a column may have, the one that it is called by first; ``own``: names of an own harness → what they are called here.
 
     ``lost``: requests without an answer; ``lost_or_wrong``: or with a wrong one. Of ``correct`` the first that a row has counts, and those ``against_plain``

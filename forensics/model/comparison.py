@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from forensics.model.noun import Noun
+
 FAILED = "failed requests"  # the figure that every other one is read beside: as a share of those asked
 
 
@@ -20,8 +22,8 @@ class Judgement(str, Enum):
         return self.value
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Difference:
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class Difference(Noun):
     """One figure on both sides. ``change`` is relative to the base (0.05: five per cent more), None where that is 0.
 
     ``chance``: how likely luck alone explains the difference, None where the results hold too little to say. ``by`` names the test.
@@ -39,8 +41,8 @@ class Difference:
     tree: tuple[int | None, int | None] | None = None  # of a matrix: top-k and budget
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Comparison:
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class Comparison(Noun):
     """Two results side by side, the worse first; ``only_base`` and ``only_new`` are configurations that the other side lacks."""
 
     base: str

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 
 from forensics.model.capture import Record
 from forensics.model.memory import Memory
+from forensics.model.noun import Noun
 from forensics.model.vocabulary import Cause, Coverage, Direction, EndBy, EndKind, Health, Phase, Role, Status
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class PhaseSpan:
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class PhaseSpan(Noun):
     """A phase of one rank; ``took_s`` is None while it lasts or where the log has no times."""
 
     phase: Phase
@@ -23,8 +24,8 @@ class PhaseSpan:
     assumed: bool = False  # it only follows the one that ended: no line has said that it began
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Progress:
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class Progress(Noun):
     """How far a phase has come. ``at``: of the last step forward. ``pace_s``: seconds for one of them so far, ``left_s``: what the bar itself expects."""
 
     done: int
@@ -39,8 +40,8 @@ class Progress:
     first_done: int = 0
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Behind:
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class Behind(Noun):
     """The rank that the others wait for: in which phase it is, since when nothing was heard of it, and where the others are.
 
     ``ranks`` are all that stand there, ``rank`` the first of them; ``phase`` None: it never spoke.
@@ -53,8 +54,8 @@ class Behind:
     others: Phase | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class End:
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class End(Noun):
     """How a life ended and by whom; ``signal`` as SIGKILL, ``status`` the exit status, ``result`` systemd's word."""
 
     kind: EndKind = EndKind.UNKNOWN
@@ -64,8 +65,8 @@ class End:
     result: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Life:
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class Life(Noun):
     """One invocation of a unit, or one run in a plain log. ``arguments`` are as the server logged or was given them, by flag name."""
 
     index: int
@@ -94,8 +95,8 @@ class Life:
     invocation: str = ""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Signal:
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class Signal(Noun):
     """A hit placed in a life, or a ``when`` rule that holds; ``certain`` is False where a condition leaned on something unknown."""
 
     rule: str
@@ -114,8 +115,8 @@ class Signal:
     began: int | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Known:
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class Known(Noun):
     """A fact by name; ``value`` None is unknown."""
 
     name: str
@@ -124,8 +125,8 @@ class Known:
     coverage: Coverage = Coverage.GIVEN
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Evidence:
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class Evidence(Noun):
     """One cited line. ``times``: of a client's attempts, how many lines differ from it in nothing but numbers, itself among them."""
 
     source: str
@@ -138,8 +139,8 @@ class Evidence:
     times: int = 1
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Follow:
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class Follow(Noun):
     """A kind of lines that only follow from the root: what it says, of which ranks, how many, and the first of them."""
 
     rule: str
@@ -150,8 +151,8 @@ class Follow:
     line: int = 0
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Hypothesis:
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class Hypothesis(Noun):
     cause: Cause
     status: Status
     for_: tuple[str, ...] = ()
@@ -160,8 +161,8 @@ class Hypothesis:
     next: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Advice:
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class Advice(Noun):
     """A thing to do; ``costs`` says what is lost by it."""
 
     text: str
@@ -177,16 +178,16 @@ LAST_GOOD = "the last good life"  # as what a change is counted from, where ther
 KERNEL_LOG, OWN_LINES = "the kernel log", "the server's own lines of that life"  # as what a hypothesis misses
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Change:
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class Change(Noun):
     what: str
     before: str | None
     after: str | None
     since: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Template:
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class Template(Noun):
     """Lines that differ in numbers, names and paths only: the first of them, where it stands, and how many there are."""
 
     text: str
@@ -195,8 +196,8 @@ class Template:
     count: int = 1
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Warn:
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class Warn(Noun):
     """Something that would mislead a reader who does not know it."""
 
     kind: str
@@ -205,8 +206,8 @@ class Warn:
     meant: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ClientView:
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class ClientView(Noun):
     """What the client met, against the life at issue. ``early_s``: how long before readiness it came; ``wasted_s``: how long it asked a dead service."""
 
     tool: str | None = None
@@ -221,8 +222,8 @@ class ClientView:
     clock_shift_s: float | None = None  # what was added to the times that it wrote, as its clock is not the host's
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Moment:
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class Moment(Noun):
     """One line of the timeline."""
 
     at: float | None
@@ -230,8 +231,8 @@ class Moment:
     text: str
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class TreeFigure:
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class TreeFigure(Noun):
     """What was measured with one draft tree: ``value`` tokens a step, or (``share``) right answers, 0…1. ``wrong``: worse than with a tree that is a part of it."""
 
     metric: str
@@ -242,8 +243,8 @@ class TreeFigure:
     wrong: bool = False
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Diagnosis:
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class Diagnosis(Noun):
     """What comes out; the fields are those of the JSON, schema ddforensics/diagnosis/1. ``bundle``: where saved answers were read from, not who gave them."""
 
     target: str

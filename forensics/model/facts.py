@@ -8,11 +8,12 @@ from typing import NamedTuple
 
 from forensics.model.capture import Problem, Record, Seen
 from forensics.model.host import HostState
+from forensics.model.noun import Noun
 from forensics.model.vocabulary import Coverage, MaterialKind, PartKind
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class UnitState:
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class UnitState(Noun):
     """What systemd says of a unit, from show, status and is-active together; None is not known."""
 
     name: str
@@ -51,8 +52,8 @@ class UnitState:
     line_sources: Mapping[str, str] = field(default_factory=dict)  # after a merge: key of lines → the source it is in
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Run:
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class Run(Noun):
     """One run of a container, as its engine or cluster keeps it: only the last one or two are known.
 
     ``code`` and ``status`` as of a unit; None while it runs. ``result`` oom-kill where the kernel ended it for memory.
@@ -71,8 +72,8 @@ def ending(exit_code: int) -> tuple[str, int]:
     return ("killed", exit_code - 128) if 128 < exit_code <= 128 + 64 else ("exited", exit_code)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class BenchRow:
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class BenchRow(Noun):
     """One line of client output that counts, so that it can be cited."""
 
     line_no: int
@@ -86,8 +87,8 @@ class BenchRow:
     metric: str = ""  # the name in BenchRun.metrics whose figure this line prints
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Matrix:
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class Matrix(Noun):
     """One measured configuration of a benchmark: tree width against what came out. A budget of 0 is the run without speculation."""
 
     line_no: int
@@ -107,8 +108,8 @@ class Matrix:
 ANY_CLIENT = "client"  # the tool of a run of which neither a command nor a shape says what made it
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class BenchRun:
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class BenchRun(Noun):
     """What a client saw. ``asked``/``ok``/``failed`` are None where the output does not say."""
 
     source: str
@@ -132,8 +133,8 @@ class BenchRun:
     shift_s: float | None = None  # what was added to its times to make them the host's
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Asked:
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class Asked(Noun):
     """A command in a pasted terminal (or of the collector) and whether it answered anything."""
 
     source: str
@@ -150,8 +151,8 @@ class Asked:
     container: str | None = None  # the container that docker or podman was asked about
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Listener:
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class Listener(Noun):
     """A listening TCP socket."""
 
     port: int
@@ -162,8 +163,8 @@ class Listener:
     text: str = ""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Probe:
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class Probe(Noun):
     """An answer of a health endpoint asked from inside the host. ``code`` 0: refused, -1: no answer in time, None: could not ask."""
 
     port: int
@@ -173,8 +174,8 @@ class Probe:
     text: str = ""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class GpuProcess:
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class GpuProcess(Noun):
     """A process that holds memory of a GPU, as nvidia-smi lists it."""
 
     pid: int
@@ -185,8 +186,8 @@ class GpuProcess:
     text: str = ""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Boot:
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class Boot(Noun):
     """One boot of the machine that the journal knows; index 0 is the current one, -1 the one before."""
 
     index: int
@@ -197,8 +198,8 @@ class Boot:
     text: str = ""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Gpu:
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class Gpu(Noun):
     """A GPU and its memory at the time of the capture."""
 
     index: int
@@ -229,8 +230,8 @@ class Tail(NamedTuple):
     last: tuple[Record, ...]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Facts:
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class Facts(Noun):
     """All that reasoning may lean on. ``seen`` is in source and line order."""
 
     seen: tuple[Seen, ...] = ()

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from forensics.model.noun import Noun
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Process:
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class Process(Noun):
     """One process as ``ps`` lists it. ``unit`` is of its control group ("" where it has none or it is not known); ``age_s`` at the time of the capture."""
 
     pid: int
@@ -21,8 +23,8 @@ class Process:
     text: str = ""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class FileSystem:
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class FileSystem(Noun):
     """A mounted file system. ``inodes_free`` is a share, 0 … 1; None where it counts none."""
 
     mount: str
@@ -35,8 +37,8 @@ class FileSystem:
     text: str = ""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class UnitFile:
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class UnitFile(Noun):
     """A file that makes up a unit, with when it was last written; ``role`` is fragment or drop-in."""
 
     path: str
@@ -47,8 +49,8 @@ class UnitFile:
     text: str = ""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Coredump:
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class Coredump(Noun):
     """A core that systemd-coredump has kept or noted. ``frames`` are those of the crashing thread, ``library`` the file that the first of them is in."""
 
     pid: int
@@ -63,8 +65,8 @@ class Coredump:
     lines: Mapping[str, tuple[int, str]] = field(default_factory=dict)  # pid, signal, frame → (line, text)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class BootEnd:
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class BootEnd(Noun):
     """How an earlier boot ended: ``orderly``, ``panic``, ``abrupt`` (it just ends) or ``unknown``; the line is what says so, or the last there is."""
 
     index: int
@@ -75,8 +77,8 @@ class BootEnd:
     text: str = ""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class PackageChange:
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class PackageChange(Noun):
     """One package that was installed, upgraded or removed. ``before`` is "" for a new one, ``after`` for one that went."""
 
     at: float
@@ -88,8 +90,8 @@ class PackageChange:
     text: str = ""
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class HostState:
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class HostState(Noun):
     """All of it. ``figures`` are numbers by name (``mem_available_gib``, ``pressure_memory_full``, ``cgroup_oom_kills``, …), ``said`` words by name
     (``synchronised``, ``driver``, ``cuda``); ``lines`` says where each was read: name → (source, line, text)."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from forensics.model.noun import Noun
 from forensics.model.vocabulary import Word
 
 
@@ -65,8 +66,8 @@ FIGURES: Mapping[str, str] = {
 ACCEPTED: tuple[str, ...] = ("accept_len", "accepted_drafts")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class MemoryRow:
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class MemoryRow(Noun):
     """One figure with the line that says it. ``on``: gpu or host. ``rank``: whose it is where ranks differ. ``earlier``: of another life of the unit."""
 
     what: str
@@ -78,8 +79,8 @@ class MemoryRow:
     earlier: bool = False
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class MemoryLever:
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class MemoryLever(Noun):
     """Something else to give than the fraction. ``frees_gib`` is None where the log does not let it be reckoned; ``to`` a value that would do."""
 
     flag: str
@@ -88,8 +89,8 @@ class MemoryLever:
     to: float | str | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Memory:
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class Memory(Noun):
     """The ledger of the life at issue. ``fits``: whether any fraction can work; None where a bound is not known. Fractions are 0 … 1."""
 
     kind: BudgetOf | None = None

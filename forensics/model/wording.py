@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from forensics.model.noun import Noun
+
 WILD = "*"  # among the words of a wording: what differs from line to line
 
 
-@dataclass(frozen=True, kw_only=True)
-class Window:
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Window(Noun):
     """A stretch of a source: from a line that is known (number, offset and text) up to another life's first, and at most so many bytes."""
 
     source: str

@@ -208,7 +208,7 @@ _MOST_BEGUN = 500
 _NEXT_OBJECT = lazily.pattern(r"\n[ \t]*\{")
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class _Gathered:
     """What the objects of one JSON text add up to."""
 

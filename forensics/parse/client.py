@@ -55,7 +55,7 @@ _NOT_WAITED = "Skipping endpoint ready check"  # what a benchmark says that goes
 _TRACEBACK = "Traceback (most recent call last)"
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class _Attempt:
     """Lines that are held together as one request while they are read."""
 

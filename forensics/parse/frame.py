@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from forensics import clock
-from forensics.model import Capture, Frame, Origin, PartKind, Problem, Record, Section
+from forensics.model import Capture, Frame, Noun, Origin, PartKind, Problem, Record, Section
 from forensics.parse import export, jsonjournal, pretty, sniff, turned
 from forensics.parse.block import REMEMBERED, Block, Context, TextBlock, end_of
 from forensics.parse.lines import MAX_LINE, PIECE, Border, Piece, borders, counted_back, pieces
@@ -43,8 +43,8 @@ def stretches(capture: Capture, prefixes: Sequence[str], *, step: int = PIECE) -
             yield Stretch(section=section, part=part, server=server, init=init, reach=Reach(step=step))
 
 
-@dataclass(frozen=True, kw_only=True)
-class Reach:
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Reach(Noun):
     """From where to where a part is read, ``begin`` the first line's border (None: from its start) and ``stop`` that of what follows (None: to its end)."""
 
     above: Border | None = None  # from here on is what these lines inherit of
@@ -61,8 +61,8 @@ class Reach:
 WHOLE = Reach()
 
 
-@dataclass(frozen=True, kw_only=True)
-class Stretch:
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Stretch(Noun):
     """A part of a section, or as much of it as one process reads: then its lines are counted from 1, where it does not begin the part."""
 
     section: Section

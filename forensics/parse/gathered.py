@@ -23,7 +23,7 @@ CONTAINERS = {PartKind.CONTAINER: container.inspect, PartKind.POD: pod.pod}
 STATES = frozenset({PartKind.IS_ACTIVE, PartKind.STATUS, PartKind.SHOW, PartKind.UNIT_FILE, PartKind.UNITS})
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Gathered:
     """Everything found so far, section by section."""
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from forensics import lazily
-from forensics.model import Boot, Gpu, GpuProcess, Listener, Probe, Problem, UnitState
+from forensics.model import Boot, Gpu, GpuProcess, Listener, Noun, Probe, Problem, UnitState
 from forensics.parse import systemd, unitstate
 
 _SS = lazily.pattern(r"^(?:tcp\s+)?LISTEN\s+\d+\s+\d+\s+(?P<address>\S+):(?P<port>\d{1,5})\s+\S+:\S+\s*(?P<rest>.*)$")
@@ -22,8 +22,8 @@ _BOOT = lazily.pattern(
 _LONGEST = 400  # characters of a row of a table
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Clock:
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class Clock(Noun):
     """The host's own time and what it says of itself beside it (uptime_s, boot_id, hostname, kernel, uid, groups, systemd)."""
 
     at: float | None = None

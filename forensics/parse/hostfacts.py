@@ -10,7 +10,7 @@ from forensics.parse import endings, machine, packages, processes, unitnow
 from forensics.parse.machine import Said
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class HostGathered:
     """Everything found so far."""
 

@@ -30,7 +30,7 @@ _SMI = lazily.pattern(r"\bDriver Version: (?P<driver>\d{3}\.[\d.]{1,12})")
 _CUDA = lazily.pattern(r"\bCUDA Version\s{0,12}: ?(?P<cuda>\d{1,2}\.\d{1,2})\b")
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Said:
     """Figures and words by name, and the line that each was read in."""
 

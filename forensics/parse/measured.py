@@ -13,7 +13,7 @@ from forensics.parse.peer import Peer
 ASKED_FOR = ("duration_s", "concurrency")  # what of a run's figures stands where nothing was answered well: the rest would be noughts
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Measured:
     """One run as its summary has it. ``asked`` is None where the counts don't tell it."""
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from forensics import lazily
-from forensics.model import PartKind, Problem, Section
+from forensics.model import Noun, PartKind, Problem, Section
 
 _TRAILING = lazily.pattern(r"[ \t\r]+(?=\n|\Z)")  # what editors and terminals leave at the end of a line
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Part:
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class Part(Noun):
     """A stretch of a section. Lines count from 1, ``start`` and ``end`` are byte offsets; ``last_line`` and ``end`` None: to the end of the section.
 
     ``command`` is what was typed to get it, in a pasted terminal, and ``command_line`` where; the line of the prompt is not in the part.

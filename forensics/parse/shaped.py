@@ -15,7 +15,7 @@ _STATUS_RECORDS = 10  # what systemctl status shows of the journal, unless told 
 OTHER = None  # a run that has no shape of its own: a server's or a client's
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False, repr=False)
 class Run:
     """Lines ``first`` up to ``stop`` of one shape."""
 

@@ -21,7 +21,7 @@ _LONGEST = 4 << 20  # of one text or line
 _PIECE = lazily.pattern(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]|[^"\[\]{}]+')
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Slimmed:
     """What was left out, as far as reading has come."""
 
@@ -29,7 +29,7 @@ class Slimmed:
     broken: str = ""
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class _Level:
     """An array or object that is open; ``kept`` is where its content begins in what is kept."""
 

@@ -268,16 +268,16 @@ def _answers(straight: Sequence[Cell], branching: Sequence[Cell]) -> tuple[Cell 
     typical = min(narrow, key=lambda c: (abs((c.correct or 0.0) - right), -(c.budget or 0)))
     worst = min(wide, key=lambda c: (c.correct or 0.0, -(c.budget or 0)))
     # of all narrow trees together: they were asked the same, so that what differs between them is luck, and what they have in common is not
-    theirs = [count for c in narrow if (count := c.count)]
-    if not theirs or all(c.count is None for c in wide):
+    theirs = [count for c in narrow if (count := c.answers)]
+    if not theirs or all(c.answers is None for c in wide):
         return typical, worst, *_by_rows(narrow, wide)
     together = (sum(right for right, _ in theirs), sum(n for _, n in theirs))
-    told = {c: significance.fewer(*count, *together) for c in wide if (count := c.count) and count[1] >= FEWEST_ASKED and together[1] >= FEWEST_ASKED}
+    told = {c: significance.fewer(*count, *together) for c in wide if (count := c.answers) and count[1] >= FEWEST_ASKED and together[1] >= FEWEST_ASKED}
     if not told:
-        return typical, worst, 1.0, (together, worst.count)
+        return typical, worst, 1.0, (together, worst.answers)
     # the least likely, not the one with the least share: 0 of 8 tells less than 20 of 200
     worst = min(told, key=lambda c: (told[c], c.correct or 0.0, -(c.budget or 0)))
-    return typical, worst, min(1.0, told[worst] * len(wide)), (together, worst.count)
+    return typical, worst, min(1.0, told[worst] * len(wide)), (together, worst.answers)
 
 
 def _by_rows(narrow: Sequence[Cell], wide: Sequence[Cell]) -> tuple[float | None, _Counts]:

@@ -55,7 +55,7 @@ def advise(story: Story, known: KnownFacts, verdict: Verdict, direction: Directi
             and (known.memory.window.fraction or 0.0) >= 1.0
         ):
             continue  # there is no more than all of it
-        made = _advice(replace(rule, flag=None) if rule.flag == THE_SHARE else rule, verdict.rule, captures, known)
+        made = _advice(rule._replace(flag=None) if rule.flag == THE_SHARE else rule, verdict.rule, captures, known)
         if made is None:
             continue
         if made.text == BARE and found and found[-1].command is None:
@@ -191,7 +191,7 @@ def spell(flag: str | None, rule: Rule | None, story: Story) -> flags.Spelling |
         foreign = any(name in flags.all_flags(p) for p in story.rules.profiles)
         return None if foreign and not _is_of(rule, profile) and name not in flags.spellings(profile, name)[1:] else flags.Spelling(flag=flag)
     found = flags.called_here(profile, name, story.issue.version)
-    return replace(found, flag=found.flag + flag[len(name) :]) if found is not None else None
+    return found._replace(flag=found.flag + flag[len(name) :]) if found is not None else None
 
 
 def _on_any(flag: str | None, rule: Rule | None, story: Story) -> str | None:

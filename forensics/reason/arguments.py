@@ -12,6 +12,7 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 from forensics import lazily
+from forensics.model import Noun
 from forensics.ruleset import flags
 from forensics.ruleset.schema import Profile
 
@@ -24,8 +25,8 @@ _UNSET = frozenset({"", "none", "null"})
 _WORDS = {"true": "true", "false": "false"}
 
 
-@dataclass(frozen=True, kw_only=True)
-class Given:
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Given(Noun):
     """The arguments of one start by their canonical flag (no dashes). ``shown`` has the spelling that was used, and the value as it stood."""
 
     values: Mapping[str, str | None]

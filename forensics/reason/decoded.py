@@ -40,8 +40,7 @@ class Interval(NamedTuple):
     line: Evidence
 
 
-@dataclass(frozen=True, kw_only=True)
-class Start:
+class Start(NamedTuple):
     """One start of a server with drafts. ``budget`` and ``steps`` are None where its arguments don't say; ``same`` is what has to be equal for two starts to be compared."""
 
     source: str
@@ -73,7 +72,7 @@ def _mean(intervals: Sequence[Interval]) -> float:
     return sum(i.length * i.weight for i in intervals) / total if total else fmean(i.length for i in intervals)
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class _Open:
     """A start while its lines are read."""
 

@@ -23,7 +23,7 @@ SIGNALS = {
 }
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Draft:
     """A life while it is being read. Every field is what some line said; nothing is concluded here."""
 

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from forensics.model import EndBy, EndKind, Facts, Life
+from forensics.model import EndBy, EndKind, Facts, Life, Noun
 
 SHORT_S = 300.0
 STAYED_S = 60.0
 
 
-@dataclass(frozen=True, kw_only=True)
-class Choice:
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Choice(Noun):
     """What the choice is made by.
 
     ``told``: the lives with a word about a cause. Another whose end is not in the evidence gives way to the failed one before it, whose end is.

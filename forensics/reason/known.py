@@ -28,7 +28,7 @@ REJECTED = ("http-429", "http-503", "http-413", "too-long")
 Value = tuple[object | None, tuple[Evidence, ...]]
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class KnownFacts:
     """Known facts of one story, computed once each when first named."""
 

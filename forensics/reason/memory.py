@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from forensics.model import BudgetOf, Cause, Direction, Evidence, Life, Memory, PartKind, Phase
+from forensics.model import BudgetOf, Cause, Direction, Evidence, Life, Memory, Noun, PartKind, Phase
 from forensics.reason import around, hostmemory
 from forensics.reason.absurd import Odd, beyond
 from forensics.reason.figures import figure as number
@@ -36,8 +36,8 @@ _LENT = (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class Budget:
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Budget(Noun):
     """Figures in GiB as the server logged them; fractions 0…1. Everything may be unknown. ``borrowed`` names the figures that another life said."""
 
     flag: str | None = None
@@ -118,7 +118,7 @@ def budget(story: Story) -> Budget:
     kind = model.fraction_of if model else None
     found = window(kind, v, whole_request=bool(model and model.whole_request), after_pool=after_pool)
     if (lent := borrowed.get("fraction_max")) is not None and (found.high is None or lent < found.high):
-        found = replace(found, high=lent)
+        found = found._replace(high=lent)
     else:
         borrowed.pop("fraction_max", None)
     return Budget(

@@ -15,6 +15,7 @@ from forensics.model import (
     EndKind,
     Facts,
     Life,
+    Noun,
     Origin,
     Phase,
     PhaseSpan,
@@ -42,8 +43,8 @@ LAST_WORDS_S = 30.0  # between the last line of a service that is in use and the
 LAUNCH_S = 1.0
 
 
-@dataclass(frozen=True, kw_only=True)
-class Story:
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Story(Noun):
     """Lives, signals and states together: all that known facts and the verdict are computed from."""
 
     facts: Facts

@@ -84,12 +84,12 @@ def _less(cell: Cell, others: Sequence[Cell]) -> str | None:
     share = _mean(others) or 0.0
     if (cell.correct or 0.0) >= share:
         return None
-    counts = [c.count for c in others if c.count]
-    if cell.count and counts:
-        chance = significance.fewer(*cell.count, sum(right for right, _ in counts), sum(n for _, n in counts))
+    counts = [c.answers for c in others if c.answers]
+    if cell.answers and counts:
+        chance = significance.fewer(*cell.answers, sum(right for right, _ in counts), sum(n for _, n in counts))
         if chance >= UNSURE and share - (cell.correct or 0.0) < DROP:
             return None
-        of = f"{cell.count[0]} of {cell.count[1]} answers are right with {cell.tree}, {share:.0%} with a single branch"
+        of = f"{cell.answers[0]} of {cell.answers[1]} answers are right with {cell.tree}, {share:.0%} with a single branch"
         return f"{of}; {by_chance(chance)}, which is not enough to tell"
     if share - (cell.correct or 0.0) < DROP / 2:
         return None
@@ -117,7 +117,7 @@ def _told(one: Acceptance, series: int) -> str:
     alike = len({_share(c) for c in branching}) == 1
     among = f", {'as with all' if alike else 'the least of'} {len(branching)} with branches" if len(branching) > 1 else ""
     told = f"the answers stay right as the draft tree widens ({before}, {_share(worst)} with {worst.tree}{among}"
-    told += "; of how many answers is not said" if any(c.count is None for c in branching) else ""
+    told += "; of how many answers is not said" if any(c.answers is None for c in branching) else ""
     told += f"; the same in {series - 1} more series)" if series > 1 else ")"
     lengths = [c.length for c in one.cells if c.length is not None]
     if not lengths:
@@ -132,7 +132,7 @@ def _worst(one: Acceptance) -> Cell:
 
 
 def _share(cell: Cell) -> str:
-    return "{} of {}".format(*cell.count) if cell.count else f"{cell.correct:.0%}"
+    return "{} of {}".format(*cell.answers) if cell.answers else f"{cell.correct:.0%}"
 
 
 def _straight(one: Acceptance) -> list[Cell]:

@@ -30,7 +30,7 @@ WARM_UP_REQUESTS = 4  # lines: a warm-up writes one or two
 FRAME = "frame"  # a profile's word for a mark that is a line of a traceback: it says where it failed, not when that began
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Startup:
     """The fold. ``feed`` takes marks in order; ``phase_of`` answers for a rank at this point of the stream."""
 

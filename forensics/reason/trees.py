@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from forensics import significance
 from forensics.model import Evidence
@@ -23,8 +23,7 @@ LEAST = 1e-12  # a chance that nobody counts below
 MOST_PAIRED = 200  # cells on each side of which each is held against each
 
 
-@dataclass(frozen=True, kw_only=True)
-class Cell:
+class Cell(NamedTuple):
     """One tree under one set of conditions, with all that was measured of it. ``right`` of ``asked`` answers; ``length`` in tokens a step, with its standard ``error``.
 
     ``samples`` are independent measurements of the length, where there are several; ``lengths`` are those of each run or start.
@@ -50,7 +49,7 @@ class Cell:
         return " ".join(shape) or self.label
 
     @property
-    def count(self) -> tuple[int, int] | None:
+    def answers(self) -> tuple[int, int] | None:
         """Right answers, of how many."""
         return None if self.asked is None or self.correct is None else (round(self.correct * self.asked), self.asked)
 
@@ -77,8 +76,7 @@ def least_fall(wide: Cell, narrow: Cell) -> float:
     return SHORTER if known and (wide.budget or 0) >= SURELY * (wide.topk or 1) else MUCH_SHORTER
 
 
-@dataclass(frozen=True, kw_only=True)
-class Fall:
+class Fall(NamedTuple):
     """The pair of trees that tells most: the wider one is accepted shorter than one that is a part of it."""
 
     narrow: Cell

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from forensics.model import Cause, EndBy, EndKind, Evidence, MarkKind, Origin, Phase, Role, Signal, Status
 from forensics.reason.issue import failed
@@ -15,8 +16,7 @@ from forensics.ruleset.schema import Rule
 from forensics.ruleset.versions import may_be
 
 
-@dataclass(frozen=True, kw_only=True)
-class Verdict:
+class Verdict(NamedTuple):
     """The cause with the signals it rests on, strongest first; ``signals`` is empty for healthy and unknown."""
 
     cause: Cause

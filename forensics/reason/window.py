@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from forensics.model import BudgetOf, Direction
 
@@ -15,8 +15,7 @@ ERROR = 0.005  # figures have two digits, and a server rounds before it says the
 _SLACK = 1e-9
 
 
-@dataclass(frozen=True, kw_only=True)
-class Window:
+class Window(NamedTuple):
     """Fractions 0 … 1. ``low``: below it the server cannot start; ``high``: above it what comes beside the pool finds no room; ``useful``: holds one full request."""
 
     fraction: float | None = None
@@ -56,9 +55,9 @@ class Window:
         """Without a bound that the failure itself contradicts: what has failed for too little is not above the least that works, nor the other way round."""
         w, now = self, self.fraction if self.fraction is not None else self.most
         if now is not None and own is Direction.RAISE and w.low is not None and now > w.low + ERROR:
-            w = replace(w, low=None, useful=None)
+            w = w._replace(low=None, useful=None)
         if now is not None and own is Direction.LOWER and w.high is not None and now < w.high + _SLACK:
-            w = replace(w, high=None)
+            w = w._replace(high=None)
         return w
 
     def suggest(self, direction: Direction | None) -> float | None:

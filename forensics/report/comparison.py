@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from forensics import redact
-from forensics.model import FAILED, Comparison, Difference, Judgement
+from forensics.model.comparison import FAILED, Comparison, Difference, Judgement
 from forensics.report import cite, grid, markdown
 
 SCHEMA = "ddforensics/comparison/1"

@@ -10,7 +10,6 @@ import importlib
 import re
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -43,8 +42,7 @@ class Anchor(NamedTuple):
     whole: bool
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Shape:
+class Shape(NamedTuple):
     """What is known of an expression."""
 
     error: str | None = None

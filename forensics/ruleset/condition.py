@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -38,32 +37,28 @@ class Point(NamedTuple):
     order: int = 0
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Literal:
+class Literal(NamedTuple):
     """A number, a text, true or false; None is ``unknown``."""
 
     value: object | None
     loc: int = 0
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Name:
+class Name(NamedTuple):
     """A known fact."""
 
     name: str
     loc: int = 0
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Items:
+class Items(NamedTuple):
     """A list in brackets."""
 
     items: tuple[Node, ...]
     loc: int = 0
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Call:
+class Call(NamedTuple):
     """A function of the closed list."""
 
     name: str
@@ -71,8 +66,7 @@ class Call:
     loc: int = 0
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Binary:
+class Binary(NamedTuple):
     """A comparison, ``in``, ``not in`` or one of + - * /."""
 
     op: str
@@ -81,14 +75,12 @@ class Binary:
     loc: int = 0
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Not:
+class Not(NamedTuple):
     item: Node
     loc: int = 0
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Chain:
+class Chain(NamedTuple):
     """``and`` or ``or`` over two or more."""
 
     op: str
@@ -99,8 +91,7 @@ class Chain:
 Node = Literal | Name | Items | Call | Binary | Not | Chain
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Condition:
+class Condition(NamedTuple):
     """A parsed condition. ``names`` are the facts that it leans on, ``rules`` the ids of line rules that it asks for, with their places in the text."""
 
     text: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import Any
 
@@ -105,12 +105,19 @@ def _joined(value: object) -> str:
     return ", ".join(map(str, value)) if isinstance(value, Iterable) and not isinstance(value, str) else str(value)
 
 
-def _plain(value: Any) -> Any:
+def _fields(value: Any) -> Sequence[str] | None:
+    """The names of a noun's fields; None for what is no noun."""
     if dataclasses.is_dataclass(value):
-        pairs = ((_KEYS.get(field.name, field.name), getattr(value, field.name)) for field in dataclasses.fields(value))
-        return {key: _plain(inner) for key, inner in pairs if inner not in (None, "", (), {}, False)}
+        return [field.name for field in dataclasses.fields(value)]
+    return getattr(value, "_fields", None) if isinstance(value, tuple) else None
+
+
+def _plain(value: Any) -> Any:
     if isinstance(value, (Enum, Location)):
         return str(value)
+    if (names := _fields(value)) is not None:
+        pairs = ((_KEYS.get(name, name), getattr(value, name)) for name in names)
+        return {key: _plain(inner) for key, inner in pairs if inner not in (None, "", (), {}, False)}
     if isinstance(value, Mapping):
         return {str(key): _plain(inner) for key, inner in value.items()}
     return [_plain(inner) for inner in value] if isinstance(value, (tuple, list, set, frozenset)) else value

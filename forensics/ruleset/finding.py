@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from forensics.model import Location
+from forensics.model import Location, Noun
 
 
 class Level(Enum):
@@ -16,8 +16,8 @@ class Level(Enum):
     REMARK = "remark"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Note:
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class Note(Noun):
     """One finding; prints as ``path:line:col: text (hint)``, with the level where it is no fault. What the text shows of a condition comes below that line."""
 
     text: str

@@ -6,14 +6,13 @@ A version may be a range, or not known: then what holds for all of it is said, a
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from forensics.ruleset.schema import FlagSpan, FlagTable, Profile
 from forensics.ruleset.versions import Key, range_of, version
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Spelling:
+class Spelling(NamedTuple):
     """A flag as a version writes it; ``also`` is the other spelling with its versions, where a range of versions has both."""
 
     flag: str

@@ -6,14 +6,14 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from forensics.model import Frame, Hit
+from forensics.model import Frame, Hit, Noun
 from forensics.ruleset.lines import Block
 from forensics.ruleset.matcher import Item
 from forensics.ruleset.shapes import Found
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ScanResult:
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class ScanResult(Noun):
     """The hits kept, by source in order of arrival and by line; ``counts`` is exact, by rule id, and knows all."""
 
     hits: list[Hit]
@@ -25,7 +25,7 @@ Later = Callable[[], Frame]  # opens a line whose block has gone
 Kept = tuple[int, int, "Hit | Later"]  # line, number of the expression, hit
 
 
-@dataclass(kw_only=True, slots=True)
+@dataclass(kw_only=True, slots=True, eq=False, repr=False)
 class _Source:
     """The hits of one source: the first of each expression, and a ring of the last. At most two blocks are held."""
 

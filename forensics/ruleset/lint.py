@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from forensics.model import Frame, Location, Origin, Role
+from forensics.model import Frame, Location, Noun, Origin, Role
 from forensics.ruleset import lint_reach, lint_texts
 from forensics.ruleset.expressions import expressions, slow
 from forensics.ruleset.finding import Level, Note
@@ -20,8 +20,8 @@ from forensics.ruleset.selftest import failures, trials
 __all__ = ["Level", "Note", "lint", "slow"]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Line:
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class _Line(Noun):
     id: str
     at: Location
     hit: tuple[Sample, ...]

@@ -21,7 +21,7 @@ _MAX_PLACES = 8
 _MORE = (1, 2, 4, 8, 16)  # characters
 
 
-@dataclass(kw_only=True, slots=True)
+@dataclass(kw_only=True, slots=True, eq=False, repr=False)
 class Item:
     """One expression to look for: of a rule, a mark or a figure."""
 

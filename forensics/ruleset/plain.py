@@ -63,20 +63,31 @@ class _List(list[Any]):
 
 def _frozen(value: Any) -> Any:
     if type(value) is list:
-        return tuple([_frozen(item) for item in value])
+        return tuple([_frozen(item) if type(item) in _LISTS else item for item in value])
     return list(value) if type(value) is _List else value
+
+
+_LISTS = frozenset({list, _List})
+_WORDS: Mapping[str, Mapping[Any, Enum]] = {
+    name: {member.value: member for member in noun} for name, noun in NOUNS.items() if issubclass(noun, Enum)
+}  # a look-up is a third of what the call of an enumeration costs
 
 
 def _noun(pairs: dict[str, Any]) -> Any:
     """One mapping of JSON, with all within it read already but for the lists. The program waits for this some thousand times."""
     name = next(iter(pairs), "")
+    if (words := _WORDS.get(name)) is not None:
+        word = words.get(pairs[name])
+        if word is None:
+            raise ValueError(f"unknown: {name} {pairs[name]!r}")
+        return word
     noun = NOUNS.get(name)
     if noun is not None:
         given = pairs.pop(name)
         if given is not None:
             return noun(*_frozen(given)) if type(given) is list else noun(given)
         for key, inner in pairs.items():
-            if isinstance(inner, list):
+            if type(inner) in _LISTS:
                 pairs[key] = _frozen(inner)
         return noun(**pairs)
     if name[:1].isupper():

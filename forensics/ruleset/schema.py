@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
-from forensics.model import NO_COLUMNS, BudgetOf, Cause, Columns, Frees, Location, MarkKind, Origin, Phase, Role
+from forensics.model import NO_COLUMNS, BudgetOf, Cause, Columns, Frees, Location, MarkKind, Noun, Origin, Phase, Role
 from forensics.ruleset.anchors import Anchor, shape
 
 NOWHERE = Location("")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Sample:
+class Sample(NamedTuple):
     """A text (or a capture) that a rule has to hit or to miss. ``why`` says it for a miss, ``software`` where the text is from."""
 
     text: str | None = None
@@ -24,8 +23,7 @@ class Sample:
     at: Location | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class AdviceRule:
+class AdviceRule(NamedTuple):
     """What to change. ``to`` is a value or the name of a known fact (``memory.fraction_min``); ``text`` may hold ``{capture}`` and ``{known.fact}``.
 
     ``costs`` says what is lost by it.
@@ -39,8 +37,8 @@ class AdviceRule:
     command: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Rule:
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class Rule(Noun):
     """A ``line`` rule (a regular expression over one message) or a ``when`` rule (a condition over known facts); exactly one is set.
 
     A line rule may ask for lines before and after the one it cites (``sequence``), and say which of several hits counts (``pick``).
@@ -85,8 +83,8 @@ class Rule:
         return bool(self.preceded_by or self.followed_by or self.not_preceded_by or self.not_followed_by)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Mark:
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class Mark(Noun):
     """A line that says where in its life a server (or systemd) is. Compiled and scanned like a line rule, with the id ``PROFILE:KIND[:PHASE]#N``."""
 
     id: str
@@ -111,8 +109,8 @@ class Mark:
     at: Location = NOWHERE
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Figure:
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class Figure(Noun):
     """A line whose capture ``value`` is a figure: ``fact`` is out of ``model.FIGURES`` or ``model.ACCEPTED``, ``take`` first, second, last, min, max, sum or before:FACT.
 
     ``take`` picks among the lines of one rank; where several ranks say it, ``FIGURES`` knows whose counts.
@@ -131,8 +129,7 @@ class Figure:
     at: Location = NOWHERE
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Lever:
+class Lever(NamedTuple):
     """Something else to give than the fraction: what it ``frees``, and the flag as the versions from ``since`` to ``until`` spell it.
 
     ``unless`` is an expression over the argument's present value: where it matches, the lever has been pulled already. ``given``: the argument without which it frees nothing.
@@ -148,8 +145,7 @@ class Lever:
     until: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class DefaultFraction:
+class DefaultFraction(NamedTuple):
     """The fraction that versions from ``since`` to ``until`` take where none is given."""
 
     value: float
@@ -157,8 +153,8 @@ class DefaultFraction:
     until: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class MemoryModel:
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class MemoryModel(Noun):
     """How a server budgets GPU memory. ``whole_request``: it refuses to start where the pool holds less than one request of full length.
 
     ``shaped_by`` names arguments, beside those of the levers, that change what the GPU holds: figures of a life with another value of one say nothing about this one.
@@ -175,8 +171,8 @@ class MemoryModel:
     levers: tuple[Lever, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Speculation:
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class Speculation(Noun):
     """How a server that drafts tokens says which tree it was given, and how long its drafts are accepted.
 
     Each of ``topk``, ``budget`` and ``steps`` names arguments, of which the first that is given counts; ``name.key`` is a key of an argument that is a mapping. ``paths``: the
@@ -193,8 +189,7 @@ class Speculation:
     figures: tuple[Figure, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Endpoint:
+class Endpoint(NamedTuple):
     """A path to ask from inside the host. ``says``: what an answer proves (listening, ready)."""
 
     path: str
@@ -202,8 +197,7 @@ class Endpoint:
     limit_s: float = 3.0
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class FlagSpan:
+class FlagSpan(NamedTuple):
     """Flags that the same checked versions have: from ``since`` to ``until``, both of them and all between."""
 
     since: str
@@ -211,8 +205,7 @@ class FlagSpan:
     flags: tuple[str, ...]
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Replaced:
+class Replaced(NamedTuple):
     """Flags that are no longer there, and what to say instead; ``by`` are flags of today that do the same in another way."""
 
     flags: tuple[str, ...]
@@ -220,8 +213,8 @@ class Replaced:
     by: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class FlagTable:
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class FlagTable(Noun):
     """The flags of a server. ``checked``: the versions that were looked at, oldest first; empty where nobody knows which version has which flag."""
 
     checked: tuple[str, ...] = ()
@@ -237,8 +230,8 @@ class FlagTable:
     at: Location = NOWHERE
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Profile:
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class Profile(Noun):
     """One kind of server, as data: how to know it, how its lines look, what its life is made of."""
 
     name: str
@@ -267,8 +260,8 @@ class Profile:
         return (*(self.memory.figures if self.memory else ()), *(self.speculation.figures if self.speculation else ()))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class RuleSet:
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class RuleSet(Noun):
     """All that was loaded from ``rules/``. ``rules`` and ``profiles`` are in file order."""
 
     rules: tuple[Rule, ...]

@@ -11,15 +11,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from forensics.model import Frame, Hit, Location, Origin
+from forensics.model import Frame, Hit, Location, Noun, Origin
 from forensics.ruleset.finding import Level
 from forensics.ruleset.scan import Matcher
 from forensics.ruleset.schema import Rule, RuleSet, Sample
 from forensics.ruleset.sequence import asked_by, joins
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Trial:
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class Trial(Noun):
     """One sample to be tried: the rule has to match it, or not to."""
 
     id: str
@@ -35,8 +35,8 @@ class Trial:
         return f"{self.id}-{'hit' if self.wanted else 'miss'}-{self.number}"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Failure:
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class Failure(Noun):
     """A sample that went the wrong way."""
 
     trial: Trial

@@ -69,7 +69,7 @@ def within(frame: Frame, scope: str) -> tuple[object, ...]:
     return (frame.source, frame.record) if frame.record is not None else (frame.source, *writer(frame))
 
 
-@dataclass(kw_only=True)
+@dataclass(kw_only=True, eq=False, repr=False)
 class _Places:
     """Where the hits of one line are: by scope, in order; and by source the stretch of which nothing is known."""
 

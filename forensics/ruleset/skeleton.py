@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from forensics.errors import UsageError
-from forensics.model import Frame, Origin, Role
+from forensics.model import Frame, Noun, Origin, Role
 from forensics.ruleset.anchors import shape
 from forensics.ruleset.expressions import slow
 from forensics.ruleset.scan import MAX_TEXT, Matcher
@@ -39,8 +39,8 @@ _ANY = re.compile("|".join(f"(?P<v{number}>{looks})" for number, (_, looks, _) i
 _WORD = re.compile(r"[A-Za-z]{3,}")
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Near:
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class Near(Noun):
     """A shipped rule whose sample is like the line."""
 
     rule: Rule

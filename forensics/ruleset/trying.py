@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from forensics.model import Frame, Hit, Origin, Role
+from forensics.model import Frame, Hit, Noun, Origin, Role
 from forensics.ruleset import quantities
 from forensics.ruleset.anchors import shape
 from forensics.ruleset.scan import MAX_TEXT, Matcher
@@ -15,8 +15,8 @@ from forensics.ruleset.schema import Figure, Mark, Profile, Rule, RuleSet
 Line = Rule | Mark | Figure
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Taken:
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
+class Taken(Noun):
     """One line that it takes, or nearly takes: then ``why`` says what is in the way."""
 
     source: str

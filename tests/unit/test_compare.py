@@ -12,7 +12,7 @@ from scipy import stats
 
 from forensics.compare import TOLERANCE, compare
 from forensics.errors import TargetError, UsageError
-from forensics.model import Comparison, Difference, Judgement
+from forensics.model.comparison import Comparison, Difference, Judgement
 
 MASK = Path(__file__).parents[1] / "data" / "mask" / "m-copy-fp32.json"
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +78,7 @@ def alarms(variant: int, seeds: int, starts: int = 1) -> tuple[int, int]:
         found = [
             _start(tree, MEASURED[tree][variant][0], draft * max(0.1, luck.gauss(1, 0.2)), luck) for _ in range(starts) for tree in (chain, wide)
         ]
-        told = drafted.judged([replace(start, life=n, source=f"{n}.log") for n, start in enumerate(found)])
+        told = drafted.judged([start._replace(life=n, source=f"{n}.log") for n, start in enumerate(found)])
         alarm = told is not None and told.drop >= 0.15 and told.chance < 0.005
         possible, firm = possible + alarm, firm + (alarm and told is not None and told.starts >= 3 and told.apart)
     return possible, firm

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -127,9 +126,9 @@ def test_starts_of_two_models_or_versions_are_never_held_against_each_other() ->
     narrow, wide = start(1, 8, *[3.2, 3.3] * 6), start(2, 16, *[1.5, 1.6] * 6, life=1)
     assert (found := drafted.judged([narrow, wide])) is not None
     assert found.chance < 0.005
-    assert drafted.judged([narrow, replace(wide, same=(("model", "other"),))]) is None
-    assert drafted.judged([replace(narrow, version="0.5.9"), replace(wide, version="0.5.11")]) is None
-    assert drafted.judged([replace(narrow, version="…0.5.19"), replace(wide, version="0.5.11")]) is not None
+    assert drafted.judged([narrow, wide._replace(same=(("model", "other"),))]) is None
+    assert drafted.judged([narrow._replace(version="0.5.9"), wide._replace(version="0.5.11")]) is None
+    assert drafted.judged([narrow._replace(version="…0.5.19"), wide._replace(version="0.5.11")]) is not None
 
 
 def test_lines_that_follow_each_other_are_no_independent_samples() -> None:
@@ -142,7 +141,7 @@ def test_lines_that_follow_each_other_are_no_independent_samples() -> None:
 def test_an_interval_of_many_requests_weighs_more() -> None:
     line = Evidence(source="a.log", line=1, text="")
     told = (Interval(length=3.0, weight=9.0, line=line), Interval(length=1.0, weight=1.0, line=line))
-    assert replace(start(1, 8), intervals=told).length == pytest.approx(2.8)
+    assert start(1, 8)._replace(intervals=told).length == pytest.approx(2.8)
 
 
 def test_hardly_any_drawn_start_is_judged_wrong() -> None:

@@ -66,8 +66,8 @@ def test_the_name_of_a_file_cannot_break_out_of_the_command(told: Story) -> None
     [
         (VERDICT, []),
         (VERDICT, [change("--x", "1", "2", since="the attempt before")]),  # that one was not good either
-        (replace(VERDICT, cause=Cause.DISK_FULL), [change(FRAGMENT, "as it was", "written")]),
-        (replace(VERDICT, by="unknown"), [change("--x", "1", "2")]),
+        (VERDICT._replace(cause=Cause.DISK_FULL), [change(FRAGMENT, "as it was", "written")]),
+        (VERDICT._replace(by="unknown"), [change("--x", "1", "2")]),
     ],
     ids=["nothing changed", "no good life", "no setting did it", "no verdict"],
 )
