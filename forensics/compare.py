@@ -225,12 +225,7 @@ def _a_request(name: str, runs: Runs) -> float | None:
 
 def _came_back(runs: Runs) -> float | None:
     """Which share of the tokens that a server counted is in its answers; None where no run says."""
-    told = [called(run.metrics) for run in runs]
-    again = [
-        (m["total_output_tokens_retokenized"], m["total_output_tokens"])
-        for m in told
-        if {"total_output_tokens_retokenized", "total_output_tokens"} <= m.keys()
-    ]
+    again = [run.came_back for run in runs if run.came_back is not None]
     counted = sum(of for _, of in again)
     return sum(tokens for tokens, _ in again) / counted if counted else None
 

@@ -33,6 +33,7 @@ from forensics.model.diagnosis import (
 )
 from forensics.model.facts import (
     ANY_CLIENT,
+    RETOKENIZED,
     Asked,
     BenchRow,
     BenchRun,
@@ -79,6 +80,7 @@ __all__ = [
     "MEANINGS",
     "NO_COLUMNS",
     "OWN_LINES",
+    "RETOKENIZED",
     "WILD",
     "Advice",
     "Asked",

@@ -108,6 +108,10 @@ class Matrix(Noun):
 ANY_CLIENT = "client"  # the tool of a run of which neither a command nor a shape says what made it
 
 
+# as a benchmark prints them, and as it saves them: the answers tokenized again, and what the server counted
+RETOKENIZED = (("total_generated_tokens_retokenized", "total_generated_tokens"), ("total_output_tokens_retokenized", "total_output_tokens"))
+
+
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)
 class BenchRun(Noun):
     """What a client saw. ``asked``/``ok``/``failed`` are None where the output does not say."""
@@ -131,6 +135,12 @@ class BenchRun(Noun):
     matrix: tuple[Matrix, ...] = ()
     written_at: float | None = None  # when its file was last written, by our clock
     shift_s: float | None = None  # what was added to its times to make them the host's
+
+    @property
+    def came_back(self) -> tuple[float, float] | None:
+        """Tokens that are in its answers, of those that the server counted; None where the output does not give both."""
+        pairs = [(self.metrics.get(again), self.metrics.get(counted)) for again, counted in RETOKENIZED]
+        return next(((again, counted) for again, counted in pairs if again is not None and counted), None)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)

@@ -9,7 +9,8 @@ from forensics.reason.issue import error_times
 from forensics.reason.place import Story
 
 FAIR_S = 1.0  # stamps of two programs on one event
-NOT_READY = ("refused", "reset", "timed-out", "http-503", "unconnected", "not-ready")  # how a server that is not up yet meets its clients
+TURNED_AWAY = ("refused", "reset", "unconnected", "not-ready")  # nobody was there who could answer
+NOT_READY = (*TURNED_AWAY, "timed-out", "http-503")  # how a server that is not up yet meets its clients
 
 
 def client_view(story: Story) -> ClientView | None:

@@ -25,7 +25,7 @@ from forensics.model import (
 from forensics.reason import door, pace
 from forensics.reason.advice import filled, told
 from forensics.reason.cite import last_words
-from forensics.reason.client import FAIR_S, across_restart, down_since
+from forensics.reason.client import FAIR_S, TURNED_AWAY, across_restart, down_since
 from forensics.reason.earlier import before_stop, met_stopped, stop_of
 from forensics.reason.fallen import fallen
 from forensics.reason.join import printed
@@ -39,7 +39,6 @@ from forensics.reason.weigh import nobody_meant
 from forensics.reason.writers import several
 
 QUOTED = 120
-TURNED_AWAY = ("refused", "reset", "unconnected", "not-ready")
 WAITED = (
     Cause.STARTUP_TIMEOUT,
     Cause.STARTUP_HANG,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from forensics.model import BenchRun, Cause, Coverage, Direction, EndKind, Evidence, Known, Origin, Role, UnitState
+from forensics.model import RETOKENIZED, BenchRun, Cause, Coverage, Direction, EndKind, Evidence, Known, Origin, Role, UnitState
 from forensics.reason import around, door, hostknown, pace
 from forensics.reason.acceptance import Acceptance, acceptance
 from forensics.reason.client import across_restart
@@ -276,9 +276,9 @@ def errors_of(bench: BenchRun) -> Mapping[str, int]:
 def _metric(benches: tuple[BenchRun, ...], name: str) -> object | None:
     for b in benches:
         m = b.metrics
-        generated, again = m.get("total_generated_tokens"), m.get("total_generated_tokens_retokenized")
-        if name == "retokenized_share" and generated and again is not None:
-            return again / generated
+        if name == "retokenized_share" and b.came_back is not None:
+            again, counted = b.came_back
+            return again / counted
         if name == "median_ttft_ms" and "median_ttft_ms" in m:
             return m["median_ttft_ms"]
         asked = b.asked or sum(b.errors.values()) + (b.ok or 0)
@@ -306,7 +306,7 @@ def _rows(benches: tuple[BenchRun, ...], *, good: bool) -> tuple[Evidence, ...]:
 
 def _figures(benches: tuple[BenchRun, ...], name: str) -> tuple[Evidence, ...]:
     """The printed rows that a metric is computed from."""
-    names = {"retokenized_share": ("total_generated_tokens_retokenized", "total_generated_tokens")}.get(name, (name,))
+    names = [printed for pair in RETOKENIZED for printed in pair] if name == "retokenized_share" else [name]
     return tuple(Evidence(source=b.source, line=r.line_no, text=r.text) for n in names for b in benches for r in b.rows if r.metric == n)[:3]
 
 
