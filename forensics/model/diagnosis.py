@@ -241,6 +241,7 @@ class TreeFigure(Noun):
     value: float
     share: bool = False
     wrong: bool = False
+    series: str = ""  # of several, which one it is of: what it was measured under and the others were not
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False, repr=False)

@@ -101,13 +101,13 @@ def acceptance(benches: tuple[BenchRun, ...]) -> Acceptance | None:
     found = [one for bench in benches for one in judged(bench)]
     if len(found) < 2:
         return found[0] if found else None
-    told = _told_apart(found)
+    told = told_apart(found)
     worst = min(range(len(found)), key=lambda n: found[n].likeliness)
     alike = tuple(dict.fromkeys(told[n] for n, other in enumerate(found) if n != worst and other.falls and told[n] not in ("", told[worst])))
     return found[worst]._replace(where=told[worst], alike=alike)
 
 
-def _told_apart(series: Sequence[Acceptance]) -> list[str]:
+def told_apart(series: Sequence[Acceptance]) -> list[str]:
     """``variant=stride concurrency=16`` for each: the file and the settings in which they differ."""
     named = [{"file": one.lines[0].source.rpartition("/")[2] if one.lines else "", **dict(one.cells[-1].settings)} for one in series]
     differing = [name for name in dict.fromkeys(chain(*named)) if len({one.get(name) for one in named}) > 1]

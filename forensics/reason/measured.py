@@ -14,28 +14,39 @@ RIGHT, LENGTH = "right answers", "tokens a step"
 
 def measured(known: KnownFacts, cause: Cause) -> tuple[TreeFigure, ...]:
     """Figures of all trees of the series that tells most; none where the cause is another, or nobody asks about trees."""
-    cells = _cells(known, cause)
+    cells, series = _cells(known, cause)
     narrow = [c.correct for c in cells if (c.topk or 0) <= 1 and c.correct is not None]
     best = sum(narrow) / len(narrow) if narrow else None
     figures = [
         TreeFigure(
-            metric=RIGHT, topk=c.topk or 0, budget=c.budget or 0, value=c.correct, share=True, wrong=best is not None and c.correct < best - DROP
+            metric=RIGHT,
+            topk=c.topk or 0,
+            budget=c.budget or 0,
+            value=c.correct,
+            share=True,
+            series=series,
+            wrong=best is not None and c.correct < best - DROP,
         )
         for c in cells
         if c.correct is not None
     ]
-    return (*figures, *(
-        TreeFigure(metric=LENGTH, topk=c.topk or 0, budget=c.budget or 0, value=c.length, wrong=_shorter(c, cells)) for c in cells if c.length is not None
-    ))  # fmt: skip
+    figures += [
+        TreeFigure(metric=LENGTH, topk=c.topk or 0, budget=c.budget or 0, value=c.length, series=series, wrong=_shorter(c, cells))
+        for c in cells
+        if c.length is not None
+    ]
+    return tuple(figures)
 
 
-def _cells(known: KnownFacts, cause: Cause) -> Sequence[Cell]:
+def _cells(known: KnownFacts, cause: Cause) -> tuple[Sequence[Cell], str]:
     if cause in (Cause.HEALTHY, Cause.UNKNOWN):
-        return known.sound.cells if known.sound is not None else ()
+        return (known.sound.cells, known.sound.where) if known.sound is not None else ((), "")
     if cause is not Cause.MASK_CORRUPTION:
-        return ()
+        return (), ""
     found = known.accept
-    return found.cells if found is not None and found.told is not None else known.drafted.cells if known.drafted is not None else ()
+    if found is not None and found.told is not None:
+        return found.cells, found.where
+    return (known.drafted.cells if known.drafted is not None else ()), ""
 
 
 def _shorter(cell: Cell, cells: Sequence[Cell]) -> bool:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from forensics import significance
 from forensics.model import BenchRun, Evidence
-from forensics.reason.acceptance import DROP, Acceptance, judged
+from forensics.reason.acceptance import DROP, Acceptance, judged, told_apart
 from forensics.reason.trees import Cell, by_chance
 
 BROKEN = (
@@ -33,6 +33,7 @@ class Sound(NamedTuple):
     doubt: str | None
     lines: tuple[Evidence, ...] = ()
     cells: tuple[Cell, ...] = ()
+    where: str = ""  # which of several series these are the cells of
 
 
 def sound(benches: Sequence[BenchRun]) -> Sound | None:
@@ -40,12 +41,13 @@ def sound(benches: Sequence[BenchRun]) -> Sound | None:
     series = [one for bench in benches for one in judged(bench)]
     if not series or any(one.falls for one in series):
         return None
-    for one in series:
+    named = told_apart(series)
+    for where, one in zip(named, series, strict=True):
         if doubt := _wrong_at_all(one) or _open(one):
-            return Sound(told=None, doubt=doubt, lines=one.lines, cells=one.cells)
-    least = min(series, key=lambda one: _worst(one).correct or 0.0)
+            return Sound(told=None, doubt=doubt, lines=one.lines, cells=one.cells, where=where)
+    where, least = min(zip(named, series, strict=True), key=lambda one: _worst(one[1]).correct or 0.0)
     straight = _answered(_straight(least)) or _answered(least.plain)
-    return Sound(told=_told(least, len(series)), doubt=None, lines=(*_worst(least).lines, *straight[-1].lines), cells=least.cells)
+    return Sound(told=_told(least, len(series)), doubt=None, lines=(*_worst(least).lines, *straight[-1].lines), cells=least.cells, where=where)
 
 
 def _wrong_at_all(one: Acceptance) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from forensics.model import Diagnosis, TreeFigure
+from forensics.report import cite
 
 FEWEST = 3  # cells: fewer stand in the headline
 _BARS = "▁▂▃▄▅▆▇█"
@@ -21,7 +22,10 @@ def shown(d: Diagnosis, width: int, paint: Callable[[str, str], str] = lambda te
             continue
         cells = {(f.topk, f.budget): _cell(f, figures, paint, red) for f in figures}
         lines += [*([""] if lines else []), *table(metric, cells, width=width)]
-    return [*lines, "", "! worse than a tree that is a part of it"] if lines and any(f.wrong for f in d.trees) else lines
+    series = next((f.series for f in d.trees if f.series), "")
+    said = cite.wrapped(f"of {series}", width) if series else []
+    said += ["! worse than a tree that is a part of it"] if any(f.wrong for f in d.trees) else []
+    return [*lines, "", *said] if lines and said else lines
 
 
 def _cell(figure: TreeFigure, all_: Sequence[TreeFigure], paint: Callable[[str, str], str], red: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -35,6 +36,14 @@ def test_what_breaks_bears_a_mark_without_any_colour() -> None:
     assert [line for line in lines if "1.50!" in line] == [lines[3]]
     assert "2.40!" not in "".join(lines)
     assert lines[-1].startswith("! ")
+
+
+def test_of_several_series_it_says_which_one_it_is_of() -> None:
+    assert not any(line.startswith("of ") for line in grid.shown(diagnosis(*THREE), 80))
+    lines = grid.shown(diagnosis(*(replace(one, series="variant=stride " + "concurrency=16 " * 12) for one in THREE)), 80)
+    told = lines[lines.index("", 3) + 1 : -1]
+    assert told[0].startswith("of variant=stride concurrency=16 ")
+    assert max(map(len, lines)) <= 80
 
 
 def test_colour_is_only_added() -> None:
