@@ -148,6 +148,7 @@ def lint(ctx: click.Context, rule_paths: tuple[Path, ...], everything: bool, for
     Without PATH all rules: the shipped ones and your own. With PATH only those; they may
     name the others. Exits 1 where something has to be mended.
     """
+    from forensics.model.counted import counted
     from forensics.ruleset import places, sources
     from forensics.ruleset.finding import Level, Note
     from forensics.ruleset.lint import lint as remarks
@@ -160,8 +161,9 @@ def lint(ctx: click.Context, rule_paths: tuple[Path, ...], everything: bool, for
     lines = map(_as_json, shown) if form == "json" else (screen.harmless(line) for note in shown for line in str(note).split("\n"))
     screen.show("".join(f"{line}\n" for line in lines))
     wrong = sum(note.fault for note in notes)
-    left = f", {len(notes) - len(shown)} remarks (--all)" if len(shown) < len(notes) else ""
-    click.echo(f"{found.files} files, {_counted(found.own)}: {wrong} faults, {sum(n.level is Level.WARNING for n in notes)} warnings{left}", err=True)
+    left = f", {counted(len(notes) - len(shown), 'remark')} (--all)" if len(shown) < len(notes) else ""
+    warned = sum(note.level is Level.WARNING for note in notes)
+    click.echo(f"{counted(found.files, 'file')}, {_counted(found.own)}: {counted(wrong, 'fault')}, {counted(warned, 'warning')}{left}", err=True)
     ctx.exit(1 if wrong else 0)
 
 
@@ -177,8 +179,10 @@ def _as_json(note: Note) -> str:
 
 
 def _counted(rules: RuleSet) -> str:
+    from forensics.model.counted import counted
+
     marks = sum(len(p.marks) + len(p.figures) for p in rules.profiles)
-    return f"{len(rules.rules)} rules, {len(rules.profiles)} profiles with {marks} marks and figures"
+    return f"{counted(len(rules.rules), 'rule')}, {counted(len(rules.profiles), 'profile')} with {marks} marks and figures"
 
 
 @command.command()
@@ -192,6 +196,7 @@ def test(ctx: click.Context, rule_paths: tuple[Path, ...], paths: tuple[Path, ..
     """
     from forensics.cli import rules_captures
     from forensics.errors import RuleErrors
+    from forensics.model.counted import counted
     from forensics.ruleset import selftest, user
 
     found, beside, _ = _checked(paths, rule_paths)
@@ -202,7 +207,7 @@ def test(ctx: click.Context, rule_paths: tuple[Path, ...], paths: tuple[Path, ..
     failed = [*map(str, selftest.failures(found.own, prefixes=whole.prefixes)), *rules_captures.failures(captures, whole)]
     screen.show("".join(f"{screen.harmless(failure)}\n" for failure in failed))
     tried = sum(1 for _ in selftest.trials(found.own)) + len(captures)
-    click.echo(f"{tried} samples tried, {len(failed)} went the wrong way", err=True)
+    click.echo(f"{counted(tried, 'sample')} tried, {len(failed)} went the wrong way", err=True)
     ctx.exit(1 if failed else 0)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from forensics import lazily
 from forensics.model import BenchRun, Capture, Material, MaterialKind, Section, Tail
+from forensics.model.counted import counted
 from forensics.parse import written
 from forensics.parse.shape import LOGGED
 from forensics.parse.unwrap import clean, journal_line
@@ -73,7 +74,7 @@ def _of(section: Section, tail: Tail | None) -> Material:
         and not any(LOGGED.match(t) for t in lines[:20])
         and _spread(lines)
     ):
-        return Material(MaterialKind.OTHER, f"JSON of {len(lines)} lines, no log")
+        return Material(MaterialKind.OTHER, f"JSON of {counted(len(lines), 'line')}, no log")
     for share, pattern, say in _KINDS:
         met = sum(1 for t in lines if pattern.match(t))
         if met and met >= share * len(lines) and (said := say(lines)):
@@ -86,16 +87,16 @@ def _log_or_text(texts: Sequence[str], lines: Sequence[str], count: int) -> Mate
     stamped = sum(1 for t in lines if LOGGED.match(t) or journal_line(t) is not None or _DATED.search(t[:100]))
     if 2 * stamped >= len(lines):
         kernel = sum(1 for t in lines if _KERNEL.match(t))
-        return Material(MaterialKind.LOG, f"a {'kernel ' if 2 * kernel >= len(lines) else ''}log of {count} lines")
-    text = f"a text of {count} line{'s' if count != 1 else ''} without log stamps"
+        return Material(MaterialKind.LOG, f"a {'kernel ' if 2 * kernel >= len(lines) else ''}log of {counted(count, 'line')}")
+    text = f"a text of {counted(count, 'line')} without log stamps"
     page = written.Page(texts)
     if page.is_code and page.share.code + page.share.keys >= page.share.prose:
-        return Material(MaterialKind.OTHER, f"code, a table or a configuration of {count} lines, which no program printed")
+        return Material(MaterialKind.OTHER, f"code, a table or a configuration of {counted(count, 'line')}, which no program printed")
     if page.is_prose:
         return Material(MaterialKind.OTHER, f"{text}; nothing in it was printed by a service")
     if page.share.printed < 0.2:
         return Material(MaterialKind.TEXT, text)
-    return Material(MaterialKind.OUTPUT, f"a program's output of {count} lines without times")
+    return Material(MaterialKind.OUTPUT, f"a program's output of {counted(count, 'line')} without times")
 
 
 _DATED = lazily.pattern(
@@ -114,7 +115,7 @@ def _requests(lines: Sequence[str]) -> str:
     of = {digit: 100 * statuses.count(digit) / len(statuses) for digit in "45"}
     missing = sum(1 for t in lines if (m := _REQUEST.search(t)) and m["status"] == "404")
     shares = f"{of['5']:.0f} % 5xx, {of['4']:.0f} % 4xx" + (f" ({missing} times 404)" if missing else "")
-    return f"a web server's access log: {len(statuses)} requests, {shares}; no service's life is in it"
+    return f"a web server's access log: {counted(len(statuses), 'request')}, {shares}; no service's life is in it"
 
 
 def _compiled(lines: Sequence[str]) -> str:
@@ -124,7 +125,7 @@ def _compiled(lines: Sequence[str]) -> str:
         if (m := _COMPILED.match(t)) and not re.match(r"(?:error|warning): (?:could not compile|aborting|build failed|\d+ warn)", t)
     ]
     errors, warnings = kinds.count("error"), kinds.count("warning")
-    counts = ", ".join(f"{n} {word}{'s' if n != 1 else ''}" for n, word in ((errors, "error"), (warnings, "warning")) if n)
+    counts = ", ".join(counted(n, word) for n, word in ((errors, "error"), (warnings, "warning")) if n)
     return f"a compiler's output: {counts}; no service ran" if counts else ""
 
 

@@ -27,6 +27,7 @@ from forensics.model import (
     PhaseSpan,
     Template,
 )
+from forensics.model.counted import counted
 
 ELLIPSIS = "…"
 _BLANK = lazily.pattern(r"(?<![\w$'])(?:HOST|UNIT|PORT|PID|MODEL)(?![\w'=])")
@@ -290,11 +291,11 @@ def number(value: float | str) -> str:
 
 def requests(client: ClientView) -> str:
     """How many failed, and how: ``9 of 9 requests refused``, ``8 of 8 requests failed: 8 × http-404``."""
-    asked = f"{client.asked} requests" if client.asked is not None else "requests"
+    asked = counted(client.asked, "request") if client.asked is not None else "requests"
     if client.refused and set(client.errors) <= {"refused"}:
         more = (client.failed or 0) - client.refused
         otherwise = f" ({more} more failed, and how is not told)" if more > 0 else ""
-        return f"{client.refused} of {asked} refused{otherwise}" if client.asked is not None else f"{client.refused} requests refused{otherwise}"
+        return f"{client.refused} of {asked} refused{otherwise}" if client.asked is not None else f"{counted(client.refused, 'request')} refused{otherwise}"
     if client.errors:
         failed = sum(client.errors.values())
         kinds = ", ".join(f"{count} × {kind}" for kind, count in sorted(client.errors.items(), key=lambda one: -one[1])[:4])
@@ -303,11 +304,11 @@ def requests(client: ClientView) -> str:
         return (
             f"{client.failed} of {asked} failed{', none refused' if client.refused == 0 else ''}"
             if client.asked is not None
-            else f"{client.failed} requests failed"
+            else f"{counted(client.failed, 'request')} failed"
         )
     if client.asked is None:
         return ""
-    return f"{client.asked} requests{', none refused' if client.refused == 0 else ''}"
+    return f"{asked}{', none refused' if client.refused == 0 else ''}"
 
 
 def of_the_dead(d: Diagnosis) -> str:

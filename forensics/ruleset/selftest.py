@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from forensics.model import Frame, Hit, Location, Noun, Origin
+from forensics.model.counted import counted
 from forensics.ruleset.finding import Level
 from forensics.ruleset.scan import Matcher
 from forensics.ruleset.schema import Rule, RuleSet, Sample
@@ -124,8 +125,9 @@ def main(words: list[str]) -> int:
     marks = sum(len(p.marks) + len(p.figures) for p in found.rules.profiles)
     tried = sum(1 for _ in trials(found.rules))
     sys.stderr.write(
-        f"{found.files} files, {len(found.rules.rules)} rules, {len(found.rules.profiles)} profiles with {marks} marks and figures, "
-        f"{tried} samples: {wrong} faults, {len(shown) - sum(n.fault for n in notes)} warnings, {len(notes) - len(shown)} remarks\n"
+        f"{counted(found.files, 'file')}, {counted(len(found.rules.rules), 'rule')}, {counted(len(found.rules.profiles), 'profile')} with {marks} marks "
+        f"and figures, {counted(tried, 'sample')}: {counted(wrong, 'fault')}, {counted(len(shown) - sum(n.fault for n in notes), 'warning')}, "
+        f"{counted(len(notes) - len(shown), 'remark')}\n"
     )
     return 1 if wrong else 0
 

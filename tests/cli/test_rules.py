@@ -161,7 +161,7 @@ def test_own_endpoints_are_in_the_script_that_is_shown(own: Path, capsys: pytest
 def test_a_path_is_checked_alone_with_the_shipped_rules_known(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = _said(["rules", "lint", "mine.yaml"], capsys)
     assert (code, out) == (0, "")
-    assert err == "1 files, 1 rules, 0 profiles with 0 marks and figures: 0 faults, 0 warnings\n"
+    assert err == "1 file, 1 rule, 0 profiles with 0 marks and figures: 0 faults, 0 warnings\n"
     assert _said(["rules", "test", "mine.yaml"], capsys) == (0, "", "2 samples tried, 0 went the wrong way\n")
 
 

@@ -50,7 +50,7 @@ def test_the_command_leaves_with_1_where_something_is_wrong(folder: Path, capsys
     assert main([str(folder)]) == 1
     out, err = capsys.readouterr()
     assert [line.split(": ")[1] for line in out.splitlines()] == ["a does not match its own hit", "a matches its own miss"]
-    assert err == "1 files, 1 rules, 0 profiles with 0 marks and figures, 4 samples: 2 faults, 0 warnings, 0 remarks\n"
+    assert err == "1 file, 1 rule, 0 profiles with 0 marks and figures, 4 samples: 2 faults, 0 warnings, 0 remarks\n"
 
 
 def test_the_command_leaves_with_0_where_all_is_well(tmp_path: Path) -> None:
