@@ -14,7 +14,7 @@ from forensics.model.noun import Noun
 class Columns(Noun):
     """For each meaning the names that a column may have, the one that it is called by first; ``own``: names of an own harness → what they are called here.
 
-    ``lost``: requests without an answer; ``lost_or_wrong``: or with a wrong one. Of ``correct`` the first that a row has counts, and those ``against_plain``
+    ``lost``: requests without an answer; ``lost_or_wrong``: or with a wrong one; ``why``: in words. Of ``correct`` the first that a row has counts, and those ``against_plain``
     say nothing of the plain run itself. Rows that differ in one of the ``conditions`` are never held against each other; those ``of_server`` are its own side's.
     """
 
@@ -31,6 +31,7 @@ class Columns(Noun):
     question: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()
     lost_or_wrong: tuple[str, ...] = ()
+    why: tuple[str, ...] = ()
     conditions: tuple[str, ...] = ()
     of_server: tuple[str, ...] = ()
     own: Mapping[str, str] = field(default_factory=dict)

@@ -18,7 +18,6 @@ from forensics.model import NO_COLUMNS, Columns, Matrix
 from forensics.parse.wording import classify
 
 _FEW_LOST = 0.05  # of what was asked: with more of them unanswered, a share of right answers is not one of answers
-_SAID = ("error", "errors", "error_message", "exception", "error_type", "status", "reason", "failure")  # where a harness puts why a row has no answer
 _MOST_SAID = 100
 MOST = 10**12  # of requests, answers or tokens: more is no count, and what is reckoned of it would not be exact
 _PAIR = lazily.pattern(r"(?P<key>[a-z_]{2,40})\s*[=:]\s*(?P<value>-?\d+(?:\.\d+)?)")
@@ -161,13 +160,13 @@ def read(
         settings=_settings(values, columns),
     )
     question = next((str(values[name])[:80] for name in columns.question if values.get(name) not in (None, "")), "")
-    lost = math.inf if _unanswered(values) else first(values, columns.lost) or 0.0
+    lost = math.inf if _unanswered(values, columns) else first(values, columns.lost) or 0.0
     return Read(row, scale, question, lost, first(values, columns.lost_or_wrong) or 0.0)
 
 
-def _unanswered(values: Mapping[str, Any]) -> bool:
+def _unanswered(values: Mapping[str, Any], columns: Columns) -> bool:
     """Whether a row says that its requests were refused, timed out or met an error of the server: what it counts as wrong nobody answered."""
-    told = [item for name in _SAID for item in (values[name] if isinstance(values.get(name), list) else [values.get(name)])]
+    told = [item for name in columns.why for item in (values[name] if isinstance(values.get(name), list) else [values.get(name)])]
     return any(isinstance(item, str) and classify(item) is not None for item in told[:_MOST_SAID])
 
 

@@ -12,6 +12,7 @@ from forensics.model import MEANINGS, Columns
 from forensics.ruleset.nodes import Table, suggest, text_of
 
 NAME = lazily.pattern(r"[a-z0-9]+(?:_[a-z0-9]+)*")  # as "Tree Width" is read
+IN_WORDS = frozenset({"why"})  # what holds a text: where the same name holds a number, it is another meaning's
 PARTS: Mapping[str, str] = {"against_plain": "correct", "of_server": "conditions"}  # names of the one are among those of the other
 ABOUT: Mapping[str, str] = {
     "budget": "how many drafted tokens the tree holds",
@@ -27,6 +28,7 @@ ABOUT: Mapping[str, str] = {
     "question": "which question it is of, where each answer has a row",
     "lost": "requests without an answer",
     "lost_or_wrong": "requests without an answer, or with a wrong one",
+    "why": "why a row has no answer, in words; a name may mean a number as well",
     "conditions": "settings: rows that differ in one are not held against each other",
     "of_server": "those of them that are of the server's own side, in which two results may differ",
 }
@@ -41,7 +43,7 @@ def columns_of(table: Table, beside: Columns) -> Columns:
         return Columns()
     named = {meaning: _named(inner, meaning) for meaning in MEANINGS}
     found: dict[str, Any] = {meaning: tuple(dict.fromkeys(name for name, _ in names)) for meaning, names in named.items()}
-    meant = {name: meaning for meaning in MEANINGS if meaning not in PARTS for name in getattr(beside, meaning)}
+    meant = {name: meaning for meaning in MEANINGS if meaning not in PARTS and meaning not in IN_WORDS for name in getattr(beside, meaning)}
     for meaning, names in named.items():
         whole = PARTS.get(meaning)
         among = (*found[whole], *getattr(beside, whole)) if whole else ()
@@ -51,7 +53,7 @@ def columns_of(table: Table, beside: Columns) -> Columns:
                 table.faults.add(node, f"no name of a column: '{name[:80]}'", hint="small letters and digits with _ between them, as tree_width")
             elif whole and name not in among:
                 table.faults.add(node, f"'{name}' is not among '{whole}'", hint=suggest(name, among))
-            elif not whole and (other := meant.setdefault(name, meaning)) != meaning:
+            elif not whole and meaning not in IN_WORDS and (other := meant.setdefault(name, meaning)) != meaning:
                 table.faults.add(node, f"'{name}' means '{other}' already")
             elif name in seen:
                 table.faults.add(node, f"'{name}' stands twice")

@@ -37,6 +37,7 @@ def test_each_meaning_has_shipped_names_and_is_explained() -> None:
     [
         ("columns: {budget: [a], topk: [a]}", "1:31: 'a' means 'budget' already"),
         ("columns: {budget: [a, a]}", "1:23: 'a' stands twice"),
+        ("columns: {why: [a, a]}", "1:20: 'a' stands twice"),
         ("columns: {budget: [Tree Width]}", "1:20: no name of a column: 'Tree Width' (small letters and digits with _ between them, as tree_width)"),
         ("columns: {conditions: [model], of_server: [modl]}", "1:44: 'modl' is not among 'conditions' (did you mean 'model'?)"),
         ("columns: {correct: [right], against_plain: [match]}", "1:45: 'match' is not among 'correct'"),
@@ -46,6 +47,11 @@ def test_each_meaning_has_shipped_names_and_is_explained() -> None:
 )
 def test_a_table_that_makes_no_sense_is_refused_where_it_does_not(faults_of: Callable[..., list[str]], said: str, fault: str) -> None:
     assert [one for one in faults_of(bench__own=f"{said}\nsource: here\n") if one.startswith(f"bench/own.yaml:{fault}")], said
+
+
+def test_a_column_of_words_may_have_the_name_of_a_number(rules_of: Callable[..., RuleSet]) -> None:
+    read = rules_of(bench__own="columns: {lost: [oops], why: [oops]}\nsource: here\n").columns
+    assert read.lost == read.why == ("oops",)
 
 
 def test_a_table_says_where_its_names_are_from(faults_of: Callable[..., list[str]]) -> None:
