@@ -82,6 +82,7 @@ def facts(capture: Capture, scan: Scanned, *, tails: Ends | None = None, about: 
     return Facts(
         seen=tuple(seen),
         written=tuple(by_hand),
+        quoted=written.quoted(seen, pages),
         material={} if got.states or got.runs else {**material.saw(capture, ends), **material.measured(got.benches)},
         counts=dict(scan.counts),
         units=units,

@@ -135,6 +135,14 @@ class Page:
             return True
         return not printed and (self._is_mention(text) or self._in_a_text(at))
 
+    def quoted(self, at: int) -> bool:
+        """Whether line ``at`` (from 0) is a message by itself in a paragraph in which somebody speaks: no stamp, no stack, nothing else that was printed."""
+        if self._fenced[at] or self._framed(at) or _stamped(self.texts[at][:LONGEST]):
+            return False
+        around = self._paragraph(at)
+        beside = [t for t in around if t != self.texts[at][:LONGEST]]
+        return any(_PERSON.search(t) and _speaks(t) for t in beside) and not any(_is_printed(t) for t in beside)
+
     def _is_source(self, at: int, text: str) -> bool:
         """A line of code, of a configuration or a table: what it says is a string, a comment or a field."""
         if self.is_code or self._rows:
@@ -236,6 +244,19 @@ def parted(seen: Sequence[Seen], pages: Pages) -> tuple[list[Seen], list[Seen]]:
     return printed, written
 
 
+def quoted(seen: Sequence[Seen], pages: Pages) -> frozenset[tuple[str, int]]:
+    """Printed lines that stand between somebody's own words, where there is a log as well: of which run, and of which machine, nobody but he knows."""
+    if all(_may_be(one) for one in seen):
+        return frozenset()  # the quotation is all there is
+    found = set()
+    for one in seen:
+        source, at = one.record.source, one.record.line_no - 1
+        page = pages.of(source) if one.record.origin is not Origin.SYSTEMD else None
+        if page is not None and 0 <= at < len(page.texts) and page.quoted(at):
+            found.add((source, one.record.line_no))
+    return frozenset(found)
+
+
 def without(page: Page | None, first_line: int, text: str) -> str:
     """The text of a part, its lines that people wrote left blank: what a mail says of refused connections, no client met."""
     if page is None or not (page.is_prose or page.is_chat):
@@ -259,6 +280,12 @@ def _stamped(text: str) -> bool:
 
 def _is_printed(text: str) -> bool:
     return bool(_PRINTED.match(text)) or _stamped(text)
+
+
+def _speaks(text: str) -> bool:
+    """Words of a person's, be they no whole sentence."""
+    words = _WORDS.findall(text)
+    return len(words) >= 3 and not _PRINTED.match(text) and any(w.lower() in _TYING for w in words)
 
 
 def _is_prose(text: str) -> bool:

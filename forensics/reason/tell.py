@@ -11,6 +11,7 @@ from forensics.reason.known import KnownFacts
 from forensics.reason.place import GAVE_UP, Story
 from forensics.reason.startup import SET_BACK_S
 from forensics.reason.verdict import Verdict, leaves
+from forensics.reason.weigh import is_quoted
 
 MOST_ODD = 3
 NOTABLE_STEP_S = 60.0  # systemd's two stamps of one end may lie apart, for the time a stop took
@@ -83,7 +84,7 @@ def _unseen_now(story: Story, verdict: Verdict, last: Life) -> Health:
         Cause.UNIT_MISSING,
         Cause.MISTYPED_UNIT,
         Cause.EVIDENCE_MISSING,
-    ):
+    ) and not all(is_quoted(story, s) for s in verdict.signals):
         return gone
     if verdict.by == "mechanism" and verdict.cause in (Cause.SIGNAL_DEATH, Cause.EXIT_CODE_DEATH):
         return gone  # the log says that the process ended, and nobody that it was started again

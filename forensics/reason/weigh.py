@@ -202,9 +202,15 @@ def firm(story: Story, signal: Signal) -> Status:
             status = max(status, Status.SUPPORTED if signal.certain else Status.POSSIBLE, key=lambda s: ORDER[s])
     if signal.record is not None and _of_no_sender(story, signal.record):
         limit = max(limit, Status.SUPPORTED, key=lambda s: ORDER[s])
-    if _one_of_many(story, signal) or of_either_phase(story, signal):
+    if _one_of_many(story, signal) or of_either_phase(story, signal) or is_quoted(story, signal):
         status = Status.POSSIBLE
     return max(status, limit, key=lambda s: ORDER[s])
+
+
+def is_quoted(story: Story, signal: Signal) -> bool:
+    """Whether somebody quotes the line between his own words, beside a log in which it is not."""
+    record = signal.record
+    return record is not None and (record.source, record.line_no) in story.facts.quoted
 
 
 def of_either_phase(story: Story, signal: Signal) -> bool:
