@@ -10,9 +10,9 @@ from typing import NamedTuple
 from forensics import clock, lazily
 from forensics.model import Asked, BenchRow, BenchRun, Evidence, Listener, PartKind, Process, Warn
 from forensics.reason.around import lines_of, source_of
-from forensics.reason.figures import whole
+from forensics.reason.figures import finite, whole
 from forensics.reason.join import argument
-from forensics.reason.place import Story
+from forensics.reason.place import Story, flag_arguments
 from forensics.reason.startup import OF_ALL
 
 _MODEL = lazily.pattern(r"\"id\"\s*:\s*\"(?P<id>[^\"\\]{1,200})\"")
@@ -48,7 +48,11 @@ class Intruder(NamedTuple):
 def port_of(story: Story) -> int | None:
     """The port that the life at issue was told to take, else the one that its kind of server takes."""
     profile = story.profile
-    told = argument(story.issue, profile.port_flag) if profile is not None and profile.port_flag else argument(story.issue, "port")
+    flag = profile.port_flag if profile is not None and profile.port_flag else "port"
+    told = argument(story.issue, flag)
+    if told is None and story.issue is story.lives[-1]:  # what a server logs need not be all that it was given
+        line = story.state.argv if story.state and story.state.argv else story.facts.argv
+        told = finite(flag_arguments(line).get(flag.lstrip("-").replace("-", "_"), ""))
     port = whole(str(int(told))) if isinstance(told, float) else None
     return port if port is not None else profile.port if profile is not None else None
 
