@@ -34,7 +34,7 @@ def ranked(story: Story, roots: Sequence[Signal]) -> list[Signal]:
 
 
 def specific(story: Story, signals: Sequence[Signal]) -> list[Signal]:
-    """The signals without those that another one says it is more specific than."""
+    """The signals without those that another one says it is more specific than, or that any server's rule makes of a line which a rule of this server knows."""
     rules = story.rules.by_id
     present = {s.rule for s in signals} | {str(s.cause) for s in signals}
     wins: set[tuple[str, str]] = set()
@@ -44,7 +44,13 @@ def specific(story: Story, signals: Sequence[Signal]) -> list[Signal]:
             over = map(story.rules.current, rule.over)
             wins.update((signal.rule, o) for o in over if o in present and o not in (signal.rule, str(signal.cause)))
     beaten = {loser for winner, loser in wins if (loser, winner) not in wins}  # over each other: neither is more specific
-    return [s for s in signals if s.rule not in beaten and str(s.cause) not in beaten] or list(signals)
+    left = [s for s in signals if s.rule not in beaten and str(s.cause) not in beaten] or list(signals)
+    known = {place for s in left if s.certain and (place := _place(s)) and (rule := rules.get(s.rule)) and rule.server}
+    return [s for s in left if _place(s) not in known or ((rule := rules.get(s.rule)) is not None and rule.server)]
+
+
+def _place(signal: Signal) -> tuple[str, int] | None:
+    return (signal.record.source, signal.record.line_no) if signal.record is not None else None
 
 
 def began(signal: Signal) -> int:
