@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from forensics import lazily
 from forensics.collect import tar, unpack
 
 HEAD_BYTES = 8192
@@ -28,7 +29,8 @@ _MAGIC = (
     (b"\xfe\xff", UTF_16),
 )
 _CONTROL = bytes(sorted(set(range(32)) - {7, 8, 9, 10, 11, 12, 13, 27}))
-_MOST_CONTROL = 0.05  # a log may hold a run of NULs where the power was cut
+_MOST_CONTROL = 0.05
+_HOLE = lazily.pattern(rb"\x00{32,}")  # where the power was cut, or a log was truncated while it was written
 
 
 def kind(head: bytes) -> str:
@@ -40,5 +42,6 @@ def kind(head: bytes) -> str:
         return TAR
     if head.startswith((b"__CURSOR=", b"__REALTIME_TIMESTAMP=")) or b"\n__REALTIME_TIMESTAMP=" in head:
         return ""
-    control = len(head) - len(head.translate(None, _CONTROL))
-    return "no text" if control > _MOST_CONTROL * len(head) else ""
+    rest = _HOLE.sub(b"", head) or head
+    control = len(rest) - len(rest.translate(None, _CONTROL))
+    return "no text" if control > _MOST_CONTROL * len(rest) else ""
