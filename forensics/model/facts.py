@@ -100,6 +100,7 @@ class Matrix(Noun):
     accept_len: float | None = None  # tokens a step
     correct: float | None = None  # share of right answers, 0…1 (greedy match with the plain run, coding pass or accuracy)
     asked: int | None = None  # answers that the share is of
+    lost: int = 0  # requests that got no answer, where they were so many that the share is none of answers
     drafts: int | None = None  # steps that the acceptance length is the mean of
     speed: float | None = None  # tokens a second
     settings: tuple[tuple[str, str], ...] = ()  # what else it was measured under

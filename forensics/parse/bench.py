@@ -383,7 +383,8 @@ def _joined(raw: str) -> str:
 def _object(value: Mapping[str, Any], line_no: int, raw: str, into: _Gathered, columns: Columns) -> None:
     if row := matrix.read(value, line_no, raw[: wording.MAX_LINE], columns):
         into.matrix.append(row)
-        return
+        if row.measured:
+            return
     if kind := _error_kind(value):
         into.errors[kind] += 1
         into.rows.append(BenchRow(line_no=line_no, text=raw[: wording.MAX_LINE], kind=kind))

@@ -60,6 +60,11 @@ class Read(NamedTuple):
     lost: float = 0.0  # requests that got no answer
     failed: float = 0.0  # … or whose answer was wrong
 
+    @property
+    def measured(self) -> bool:
+        """Whether anything came out: else its cells are empty, or hold no number."""
+        return self.row.correct is not None or self.row.accept_len is not None
+
 
 def snake(label: str) -> str:
     """``Mean E2E Latency (ms)`` → ``mean_e2e_latency_ms``."""
@@ -126,8 +131,9 @@ def is_head(line: str, columns: Columns) -> bool:
 def read(
     values: Mapping[str, Any], line_no: int, text: str, columns: Columns = NO_COLUMNS, *, called: Mapping[str, str] | None = None
 ) -> Read | None:
-    """One configuration; None where it names no width, or nothing that came out. A budget of 0 is the run without speculation.
+    """One configuration; None where it names no width, or nothing that came out (a cell that holds no number is one that nobody measured, and is kept as that).
 
+    A budget of 0 is the run without speculation.
     ``called``: what those names are in the file that were renamed already; else names of an own harness are put beside their own.
     """
     if called is None and columns.own:
@@ -139,7 +145,8 @@ def read(
         (found for name in _measures(columns, budget, topk) if (found := _right(name, values.get(name), called)) is not None),
         ("", None, None, "share"),
     )
-    if (budget is None and topk is None) or (accept is None and not name):
+    unanswered = _unanswered(values, columns)
+    if (budget is None and topk is None) or (accept is None and not name and not unanswered and columns.outcomes.isdisjoint(values)):
         return None
     steps, asked, drafts = (count(values, names) for names in (columns.steps, columns.asked, columns.drafted))
     label = next((str(values[name]) for name in columns.label if values.get(name)), "")
@@ -160,7 +167,7 @@ def read(
         settings=_settings(values, columns),
     )
     question = next((str(values[name])[:80] for name in columns.question if values.get(name) not in (None, "")), "")
-    lost = math.inf if _unanswered(values, columns) else first(values, columns.lost) or 0.0
+    lost = math.inf if unanswered else first(values, columns.lost) or 0.0
     return Read(row, scale, question, lost, first(values, columns.lost_or_wrong) or 0.0)
 
 
@@ -188,6 +195,8 @@ def _settings(values: Mapping[str, Any], columns: Columns) -> tuple[tuple[str, s
 def settled(found: Iterable[Read]) -> tuple[Matrix, ...]:
     """All rows of one result, with shares 0…1: by what all of them together can mean. A share that can mean nothing is none, nor is one of requests that were lost."""
     reads = list(found)
+    if not any(r.measured for r in reads):
+        return ()
     plain = [r.row.correct for r in reads if r.scale in ("percent", "count") and r.row.correct is not None]
     counted = [r.row for r in reads if r.scale == "count" and r.row.correct is not None]
     if max(plain, default=0.0) <= 1.0:
@@ -196,18 +205,28 @@ def settled(found: Iterable[Read]) -> tuple[Matrix, ...]:
         by = "count"
     else:
         by = "percent"
-    return tuple([_scaled(r, by) for r in reads if r.scale != "each"] + _counted([r for r in reads if r.scale == "each" and not r.lost]))
+    singly = any(r.scale == "each" for r in reads)
+    each = [r.scale == "each" or (singly and r.row.correct is None and r.lost == math.inf) for r in reads]
+    return tuple(
+        [_scaled(r, by) for r, one in zip(reads, each, strict=True) if not one] + _counted([r for r, one in zip(reads, each, strict=True) if one])
+    )
 
 
 def _scaled(found: Read, by: str) -> Matrix:
     row = found.row
     if row.correct is None:
-        return row
+        return replace(row, lost=_how_many(found)) if found.lost else row
     of = 1.0 if found.scale == "share" or by == "share" else 100.0 if by == "percent" else float(row.asked or 1)
     share = row.correct / of
     lost = found.lost if found.lost or not row.asked or abs(row.asked * (1 - share) - found.failed) < 1 else found.failed
     answered = not lost or (row.asked is not None and lost <= _FEW_LOST * row.asked)
-    return replace(row, correct=share if answered and 0.0 <= share <= 1.0 else None)
+    return replace(row, correct=share if answered and 0.0 <= share <= 1.0 else None, lost=0 if answered else _how_many(found._replace(lost=lost)))
+
+
+def _how_many(found: Read) -> int:
+    """Requests that got no answer, of at least how many a row says so: where it says it in words alone, of all that it asked."""
+    told = found.lost if math.isfinite(found.lost) else found.failed or found.row.asked or 1
+    return int(min(told, MOST))
 
 
 def _counted(reads: Sequence[Read]) -> list[Matrix]:
@@ -216,11 +235,15 @@ def _counted(reads: Sequence[Read]) -> list[Matrix]:
     for found in reads:
         trees.setdefault((found.row.topk, found.row.budget, found.row.steps, found.row.settings), []).append(found)
     rows = []
-    for members in trees.values():
+    for tried in trees.values():
+        members = [r for r in tried if not r.lost]
+        if not members:
+            rows.append(replace(tried[0].row, correct=None, accept_len=None, lost=len(tried)))
+            continue
         lengths = [r.row.accept_len for r in members if r.row.accept_len is not None]
         rows.append(replace(
             members[0].row, correct=_mean([r.row.correct or 0.0 for r in members]), accept_len=_mean(lengths) if lengths else None,
-            asked=len({r.question or number for number, r in enumerate(members)}),
+            asked=len({r.question or number for number, r in enumerate(members)}), lost=len(tried) - len(members),
         ))  # fmt: skip
     return rows
 

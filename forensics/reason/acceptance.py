@@ -120,13 +120,23 @@ def _short(value: str) -> str:
 
 def judged(bench: BenchRun) -> Iterator[Acceptance]:
     """Each series of a result by itself."""
+    for straight, branching, alone in _parted(bench):
+        if branching and (straight or alone):
+            yield _judge(straight or alone, branching)._replace(branching=len(branching), plain=tuple(alone))
+
+
+def unjudged(bench: BenchRun) -> list[Cell]:
+    """Trees with several branches of the series that have neither a single branch nor a plain run to be held against."""
+    return [cell for straight, branching, alone in _parted(bench) if not straight and not alone for cell in branching]
+
+
+def _parted(bench: BenchRun) -> Iterator[tuple[list[Cell], list[Cell], list[Cell]]]:
+    """For each series the trees with a single branch, those with several, and the plain run; narrow to wide."""
     asked = _asked(bench.matrix)
     for plain, rows in _series(bench.matrix):
         cells, alone = (_cells(bench.source, group, asked) for group in (rows, plain))
         straight = [c for c in cells if (c.topk or 0) <= 1] if any(c.topk is not None for c in cells) else cells[:1]
-        branching = cells[len(straight) :]  # narrow to wide, those with a single branch first
-        if branching and (straight or alone):
-            yield _judge(straight or alone, branching)._replace(branching=len(branching), plain=tuple(alone))
+        yield straight, cells[len(straight) :], alone
 
 
 def _series(matrix: Sequence[Matrix]) -> Iterator[tuple[list[Matrix], list[Matrix]]]:
@@ -172,6 +182,7 @@ def _cell(source: str, rows: Sequence[Matrix], asked: int | None) -> Cell:
         steps=first.steps,
         correct=fmean(shares) if shares else None,
         asked=max((r.asked or asked or 0 for r in rows if r.correct is not None), default=0) or None,
+        lost=sum(r.lost for r in rows),
         length=fmean(lengths) if lengths else first.accept_len,
         error=_error(rows, lengths),
         samples=tuple(lengths) if len(lengths) >= FEWEST else (),
@@ -272,7 +283,9 @@ def _answers(straight: Sequence[Cell], branching: Sequence[Cell]) -> tuple[Cell 
     if not theirs or all(c.answers is None for c in wide):
         return typical, worst, *_by_rows(narrow, wide)
     together = (sum(right for right, _ in theirs), sum(n for _, n in theirs))
-    told = {c: significance.fewer(*count, *together) for c in wide if (count := c.answers) and count[1] >= FEWEST_ASKED and together[1] >= FEWEST_ASKED}
+    told = {
+        c: significance.fewer(*count, *together) for c in wide if (count := c.answers) and count[1] >= FEWEST_ASKED and together[1] >= FEWEST_ASKED
+    }
     if not told:
         return typical, worst, 1.0, (together, worst.answers)
     # the least likely, not the one with the least share: 0 of 8 tells less than 20 of 200

@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 from forensics import significance
 from forensics.model import BenchRun, Evidence
-from forensics.reason.acceptance import DROP, Acceptance, judged, told_apart
-from forensics.reason.trees import Cell, by_chance
+from forensics.model.counted import counted
+from forensics.reason.acceptance import DROP, FEWEST_ASKED, Acceptance, judged, told_apart, unjudged
+from forensics.reason.trees import Cell, by_chance, widest
 
 BROKEN = (
     (32, 0.15),
@@ -23,6 +24,7 @@ UNSEEN = 0.05  # the chance that it would not have shown
 UNSURE = 0.05  # the chance of a fall that is no verdict, and no rest either
 MOSTLY = 0.9  # of the answers right with one branch: where nobody says what the plain run gives, that is near it
 HARDLY = 1.3  # tokens a step, below which drafting gains next to nothing
+_NEITHER = "a wrong tree mask is neither seen nor ruled out: {}"
 _COUNTED = 400  # answers of a tree: more say no more
 
 
@@ -47,6 +49,8 @@ def sound(benches: Sequence[BenchRun]) -> Sound | None:
             return Sound(told=None, doubt=doubt, lines=one.lines, cells=one.cells, where=where)
     where, least = min(zip(named, series, strict=True), key=lambda one: _worst(one[1]).correct or 0.0)
     straight = _answered(_straight(least)) or _answered(least.plain)
+    if beyond := _only_elsewhere(benches, series):
+        return Sound(told=None, doubt=_NEITHER.format(beyond[0]), lines=beyond[1].lines, cells=least.cells, where=where)
     return Sound(told=_told(least, len(series)), doubt=None, lines=(*_worst(least).lines, *straight[-1].lines), cells=least.cells, where=where)
 
 
@@ -60,7 +64,23 @@ def _wrong_at_all(one: Acceptance) -> str | None:
 
 def _open(one: Acceptance) -> str | None:
     doubt = _doubt(one)
-    return None if doubt is None else f"a wrong tree mask is neither seen nor ruled out: {doubt}"
+    return None if doubt is None else _NEITHER.format(doubt)
+
+
+def _only_elsewhere(benches: Sequence[BenchRun], series: Sequence[Acceptance]) -> tuple[str, Cell] | None:
+    """In words, where the widest trees of all were measured under conditions under which nothing narrow was: they are held against nothing."""
+    held = [c for one in series for c in _answered(_branching(one))]
+    for alone in (c for bench in benches for c in widest(unjudged(bench))):
+        if not any((c.topk or 0) >= (alone.topk or 0) and (c.budget or 0) >= (alone.budget or 0) for c in held):
+            return f"{alone.tree} was measured{_under(alone, series)} only, and neither a single branch nor a plain run was measured so", alone
+    return None
+
+
+def _under(alone: Cell, series: Sequence[Acceptance]) -> str:
+    """The conditions of a tree that no series has: ``with suite=b``."""
+    others = [dict(one.cells[-1].settings) for one in series]
+    own = [f"{name}={value}" for name, value in alone.settings if any(other.get(name) != value for other in others)]
+    return f" with {' '.join(own)}" if own else ""
 
 
 def _doubt(one: Acceptance) -> str | None:
@@ -68,6 +88,8 @@ def _doubt(one: Acceptance) -> str | None:
     if one.told is not None:
         return f"{one.told}, which is not enough to tell"
     straight, branching = _answered(_straight(one)), _answered(_branching(one))
+    if (branching or straight or _answered(one.plain)) and (unknown := _not_measured(one)):
+        return unknown
     if not branching or not (straight or _answered(one.plain)):
         return "whether the answers are right was not measured, and lengths need not show it"
     narrow, plain = _mean(straight), _mean(_answered(one.plain))
@@ -78,7 +100,22 @@ def _doubt(one: Acceptance) -> str | None:
             return less
     if math.prod(_unseen(c) for c in branching) > UNSEEN:
         return "it shows in wide trees and in many answers: measure budgets of 16 and more, with 16 answers or more each"
-    return None
+    few = next((c for c in widest(_branching(one)) if c.asked is not None and c.asked < FEWEST_ASKED), None)
+    return (
+        None
+        if few is None
+        else f"only {counted(few.asked or 0, 'answer')} of the widest tree {few.tree} {'was' if few.asked == 1 else 'were'} measured{_lost(few)}"
+    )
+
+
+def _not_measured(one: Acceptance) -> str | None:
+    """In words, where the answers of a widest tree, in which a wrong mask shows most, were not measured."""
+    without = next((c for c in widest(_branching(one)) if c.correct is None), None)
+    return None if without is None else f"the answers of the widest tree {without.tree} were not measured{_lost(without)}"
+
+
+def _lost(cell: Cell) -> str:
+    return f" ({counted(cell.lost, 'request')} of it got no answer)" if cell.lost else ""
 
 
 def _less(cell: Cell, others: Sequence[Cell]) -> str | None:

@@ -24,7 +24,7 @@ MOST_PAIRED = 200  # cells on each side of which each is held against each
 
 
 class Cell(NamedTuple):
-    """One tree under one set of conditions, with all that was measured of it. ``right`` of ``asked`` answers; ``length`` in tokens a step, with its standard ``error``.
+    """One tree under one set of conditions, with all that was measured of it. ``right`` of ``asked`` answers, and so many requests ``lost``; ``length`` in tokens a step, with its standard ``error``.
 
     ``samples`` are independent measurements of the length, where there are several; ``lengths`` are those of each run or start.
     """
@@ -35,6 +35,7 @@ class Cell(NamedTuple):
     steps: int | None = None
     correct: float | None = None
     asked: int | None = None
+    lost: int = 0
     length: float | None = None
     error: float = 0.0
     samples: tuple[float, ...] = ()
@@ -66,6 +67,12 @@ def holds(wide: Cell, narrow: Cell) -> bool:
         return wide.steps is not None and narrow.steps is not None and wide.steps > narrow.steps
     sizes_unknown = wide.budget is None and narrow.budget is None
     return sizes_unknown or topk == (narrow.topk or 0) or budget >= DEEP * topk
+
+
+def widest(cells: Sequence[Cell]) -> list[Cell]:
+    """Those that none of the others is wider than: with more branches and no fewer nodes, or more nodes and no fewer branches."""
+    shapes = {(c.topk or 0, c.budget or 0) for c in cells}
+    return [c for c in cells if not any((k, b) != (c.topk or 0, c.budget or 0) and k >= (c.topk or 0) and b >= (c.budget or 0) for k, b in shapes)]
 
 
 def least_fall(wide: Cell, narrow: Cell) -> float:

@@ -187,3 +187,29 @@ def test_a_row_whose_answers_were_merely_wrong_keeps_its_share(said: dict[str, o
     read = matrix.read({"topk": 4, "budget": 32, "accuracy": 3 / 16, "n": 16} | said, 1, "", columns=COLUMNS)
     assert read is not None
     assert [row.correct for row in matrix.settled([read])] == [3 / 16]
+
+
+@pytest.mark.parametrize("cell", ["nan", "", "-", "N/A", "null"])
+def test_a_cell_without_a_number_is_a_tree_that_nobody_measured(cell: str) -> None:
+    text = f"budget,topk,accept_len,accuracy,n\n4,1,2.3,0.95,200\n16,4,3.2,0.95,200\n32,4,{cell},{cell},200\n"
+    ((run,), _) = read_text(text)
+    assert told(run.matrix) == [(1, 4, 2.3, 0.95), (4, 16, 3.2, 0.95), (4, 32, None, None)]
+    nothing = "\n".join(f"{line.split(cell or ',,')[0]}" for line in text.splitlines()[3:])
+    assert not any(run.matrix for run in read_text(f"budget,topk,accept_len,accuracy,n\n{nothing}\n")[0])
+
+
+def test_in_json_as_well() -> None:
+    rows = [{"budget": b, "topk": k, "accept_len": a, "accuracy": c} for b, k, a, c in [(4, 1, 2.3, 1.0), (32, 4, None, float("nan"))]]
+    ((run,), _) = read_json(json.dumps(rows))
+    assert told(run.matrix) == [(1, 4, 2.3, 1.0), (4, 32, None, None)]
+
+
+def test_requests_that_got_no_answer_are_told_with_their_number() -> None:
+    ((run,), _) = read_text("budget,topk,accept_len,accuracy,n,failed\n4,1,2.3,0.95,200,0\n32,4,3.4,0.10,200,179\n")
+    assert [(r.correct, r.lost) for r in run.matrix] == [(0.95, 0), (None, 179)]
+    answers: list[dict[str, object]] = [{"budget": b, "topk": k, "question_id": q, "correct": True} for b, k in [(4, 1), (32, 4)] for q in range(8)]
+    for answer in answers[11:]:
+        del answer["correct"]
+        answer["error"] = "ConnectionRefusedError: [Errno 111] Connection refused"
+    ((run,), _) = read_json("\n".join(map(json.dumps, answers)))
+    assert [(r.budget, r.correct, r.asked, r.lost) for r in run.matrix] == [(4, 1.0, 8, 0), (32, 1.0, 3, 5)]

@@ -90,3 +90,41 @@ def test_answers_that_are_mostly_wrong_need_a_plain_run_beside_them() -> None:
 def test_a_draft_of_which_hardly_anything_is_accepted_is_said_so() -> None:
     found = said(row(1, 8, 1.0, 1.1, asked=16), row(4, 32, 1.0, 1.15, asked=16))
     assert (found.told or "").endswith("with 1.10 to 1.15 tokens a step, so hardly a draft is accepted")
+
+
+MEASURED = (row(0, 0, 0.95, 1.0, asked=200), row(1, 4, 0.95, 2.3, asked=200), row(4, 8, 0.95, 2.9, asked=200), row(4, 16, 0.95, 3.2, asked=200))
+
+
+@pytest.mark.parametrize(
+    ("widest", "doubt"),
+    [
+        (row(4, 32, None, 3.4, asked=200), "the answers of the widest tree budget=32 topk=4 were not measured"),
+        (row(4, 32, asked=200), "the answers of the widest tree budget=32 topk=4 were not measured"),
+        (replace(row(4, 32, None, 3.4, asked=200), lost=179), "the answers of the widest tree budget=32 topk=4 were not measured (179 requests of it got no answer)"),
+        (row(8, 8, None, 3.0, asked=200), "the answers of the widest tree budget=8 topk=8 were not measured"),
+        (row(4, 32, 1.0, 3.4, asked=1), "only 1 answer of the widest tree budget=32 topk=4 was measured"),
+        (replace(row(4, 32, 1.0, 3.4, asked=3), lost=37), "only 3 answers of the widest tree budget=32 topk=4 were measured (37 requests of it got no answer)"),
+    ],
+)  # fmt: skip
+def test_the_widest_trees_have_to_be_measured(widest: Matrix, doubt: str) -> None:
+    assert said(*MEASURED).told is not None
+    found = said(*MEASURED, widest)
+    assert (found.told, found.doubt) == (None, f"a wrong tree mask is neither seen nor ruled out: {doubt}")
+    assert said(*MEASURED, row(4, 32, 0.95, 3.4, asked=200)).told is not None
+
+
+def test_each_series_has_to_have_its_widest_tree_measured() -> None:
+    def under(load: int, *rows: Matrix) -> list[Matrix]:
+        return [replace(r, settings=(("concurrency", str(load)),)) for r in rows]
+
+    whole, wide = under(1, *MEASURED, row(4, 32, 0.95, 3.4, asked=200)), row(4, 32, None, 3.4, asked=200)
+    assert said(*whole, *under(16, *MEASURED)).told is not None
+    found = said(*whole, *under(16, *MEASURED, wide))
+    assert found.doubt == "a wrong tree mask is neither seen nor ruled out: the answers of the widest tree budget=32 topk=4 were not measured"
+    assert found.where == "concurrency=16"
+    alone = said(*under(1, *MEASURED), *under(16, row(4, 32, 0.5, 3.4, asked=200)))
+    assert (
+        alone.doubt
+        == "a wrong tree mask is neither seen nor ruled out: budget=32 topk=4 was measured with concurrency=16 only, and neither a single branch nor a plain run was measured so"
+    )
+    assert said(*whole, *under(16, row(4, 32, 0.5, 3.4, asked=200))).told is not None  # the same tree was measured beside its narrow ones
