@@ -134,6 +134,9 @@ class BenchRun(Noun):
     path: str | None = None
     rows: tuple[BenchRow, ...] = ()
     matrix: tuple[Matrix, ...] = ()
+    otherwise: Mapping[str, tuple[Matrix, ...]] = field(
+        default_factory=dict
+    )  # the same trees by what else says whether answers are right: greedy_match
     written_at: float | None = None  # when its file was last written, by our clock
     shift_s: float | None = None  # what was added to its times to make them the host's
 

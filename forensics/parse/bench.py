@@ -115,7 +115,8 @@ def _with_figures(
         yield from (summary.run(source, run) for summary in summaries)
         return
     rows, metrics, block = figures(lines, first_line)
-    found = matrix.settled(matrix.printed(lines, first_line, columns))
+    reads = list(matrix.printed(lines, first_line, columns))
+    found = matrix.settled(reads)
     if not rows and not found:
         if run is not None:
             yield run
@@ -137,6 +138,7 @@ def _with_figures(
         tool=tool,
         metrics=metrics,
         matrix=found,
+        otherwise=matrix.otherwise(reads),
         rows=every,
         asked=run.asked if prompts is None or not block else prompts,
         ok=run.ok if done is None else done,
@@ -299,6 +301,7 @@ def _run(gathered: _Gathered, source: str) -> BenchRun:
         path=gathered.asked_of.path,
         rows=client.bounded(tuple(gathered.rows)),
         matrix=matrix.settled(gathered.matrix),
+        otherwise=matrix.otherwise(gathered.matrix),
     )
 
 

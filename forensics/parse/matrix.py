@@ -51,6 +51,15 @@ def fields_of(text: str, columns: Columns) -> dict[str, str]:
     return found
 
 
+class Right(NamedTuple):
+    """A share of right answers as it stands, of how many where it says so itself, and its scale."""
+
+    name: str
+    share: float
+    of: int | None
+    scale: str
+
+
 class Read(NamedTuple):
     """A row with its share of right answers as it stood. ``scale``: share (surely 0…1), each (one answer), percent or count (what its name says of a number above 1)."""
 
@@ -59,6 +68,7 @@ class Read(NamedTuple):
     question: str = ""
     lost: float = 0.0  # requests that got no answer
     failed: float = 0.0  # … or whose answer was wrong
+    otherwise: tuple[Right, ...] = ()  # what else it says of its answers
 
     @property
     def measured(self) -> bool:
@@ -141,10 +151,8 @@ def read(
         values = {**values, **{meant: values[own] for meant, own in called.items()}}
     budget, topk = count(values, columns.budget), count(values, columns.topk)
     accept = first(values, columns.accepted)
-    name, correct, of, scale = next(
-        (found for name in _measures(columns, budget, topk) if (found := _right(name, values.get(name), called)) is not None),
-        ("", None, None, "share"),
-    )
+    judged = [found for name in _measures(columns, budget, topk) if (found := _right(name, values.get(name), called)) is not None]
+    name, correct, of, scale = judged[0] if judged else ("", None, None, "share")
     unanswered = _unanswered(values, columns)
     if (budget is None and topk is None) or (accept is None and not name and not unanswered and columns.outcomes.isdisjoint(values)):
         return None
@@ -168,7 +176,7 @@ def read(
     )
     question = next((str(values[name])[:80] for name in columns.question if values.get(name) not in (None, "")), "")
     lost = math.inf if unanswered else first(values, columns.lost) or 0.0
-    return Read(row, scale, question, lost, first(values, columns.lost_or_wrong) or 0.0)
+    return Read(row, scale, question, lost, first(values, columns.lost_or_wrong) or 0.0, tuple(judged[1:]))
 
 
 def _unanswered(values: Mapping[str, Any], columns: Columns) -> bool:
@@ -212,6 +220,16 @@ def settled(found: Iterable[Read]) -> tuple[Matrix, ...]:
     )
 
 
+def otherwise(found: Sequence[Read]) -> dict[str, tuple[Matrix, ...]]:
+    """The same by each other measure of right answers that rows have beside the one that counts: answers alone."""
+    names = dict.fromkeys(right.name for r in found for right in r.otherwise)
+    return {name: settled(_by(right, r) for r in found for right in r.otherwise if right.name == name) for name in names}
+
+
+def _by(right: Right, found: Read) -> Read:
+    return found._replace(row=replace(found.row, correct=right.share, asked=right.of or found.row.asked, accept_len=None), scale=right.scale)
+
+
 def _scaled(found: Read, by: str) -> Matrix:
     row = found.row
     if row.correct is None:
@@ -252,19 +270,18 @@ def _mean(values: Sequence[float]) -> float:
     return math.fsum(values) / len(values)
 
 
-def _right(name: str, value: object, called: Mapping[str, str] | None) -> tuple[str, float, int | None, str] | None:
-    """The share of right answers as it stands, of how many where it says so itself, and its scale."""
+def _right(name: str, value: object, called: Mapping[str, str] | None) -> Right | None:
     if isinstance(value, bool) or (isinstance(value, str) and value.strip().lower() in _TRUTHS):
-        return name, _TRUTHS[str(value).strip().lower()], 1, "each"
+        return Right(name, _TRUTHS[str(value).strip().lower()], 1, "each")
     if isinstance(value, str):
         if part := _PERCENT.fullmatch(value):
-            return name, float(part[1]) / 100, None, "share"
+            return Right(name, float(part[1]) / 100, None, "share")
         if (part := _OF.fullmatch(value)) and 0 < int(part[2]) >= int(part[1]):
-            return name, int(part[1]) / int(part[2]), int(part[2]), "share"
+            return Right(name, int(part[1]) / int(part[2]), int(part[2]), "share")
     number = number_of(value)
     if number is None or number < 0:
         return None
-    return name, number, None, "percent" if _SHARE_NAME.search((called or {}).get(name, name).lower()) else "count"
+    return Right(name, number, None, "percent" if _SHARE_NAME.search((called or {}).get(name, name).lower()) else "count")
 
 
 def _names_width(line: str, columns: Columns) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from forensics import significance
@@ -49,6 +50,8 @@ def sound(benches: Sequence[BenchRun]) -> Sound | None:
             return Sound(told=None, doubt=doubt, lines=one.lines, cells=one.cells, where=where)
     where, least = min(zip(named, series, strict=True), key=lambda one: _worst(one[1]).correct or 0.0)
     straight = _answered(_straight(least)) or _answered(least.plain)
+    if otherwise := _otherwise(benches):
+        return Sound(told=None, doubt=_NEITHER.format(otherwise[0]), lines=otherwise[1].lines, cells=least.cells, where=where)
     if beyond := _only_elsewhere(benches, series):
         return Sound(told=None, doubt=_NEITHER.format(beyond[0]), lines=beyond[1].lines, cells=least.cells, where=where)
     return Sound(told=_told(least, len(series)), doubt=None, lines=(*_worst(least).lines, *straight[-1].lines), cells=least.cells, where=where)
@@ -65,6 +68,16 @@ def _wrong_at_all(one: Acceptance) -> str | None:
 def _open(one: Acceptance) -> str | None:
     doubt = _doubt(one)
     return None if doubt is None else _NEITHER.format(doubt)
+
+
+def _otherwise(benches: Sequence[BenchRun]) -> tuple[str, Acceptance] | None:
+    """In words, where another measure of the same answers falls by more than chance: agreement with a plain run may break at roundings, or with the mask."""
+    for bench in benches:
+        for name, rows in bench.otherwise.items():
+            if fallen := [one for one in judged(replace(bench, matrix=rows)) if one.falls]:
+                worst = min(fallen, key=lambda one: one.likeliness)
+                return f"one measure of the answers stays as the draft tree widens, and {name} falls ({worst.told})", worst
+    return None
 
 
 def _only_elsewhere(benches: Sequence[BenchRun], series: Sequence[Acceptance]) -> tuple[str, Cell] | None:

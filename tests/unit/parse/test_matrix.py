@@ -213,3 +213,14 @@ def test_requests_that_got_no_answer_are_told_with_their_number() -> None:
         answer["error"] = "ConnectionRefusedError: [Errno 111] Connection refused"
     ((run,), _) = read_json("\n".join(map(json.dumps, answers)))
     assert [(r.budget, r.correct, r.asked, r.lost) for r in run.matrix] == [(4, 1.0, 8, 0), (32, 1.0, 3, 5)]
+
+
+@pytest.mark.parametrize("second", ["greedy_match", "correct"])
+def test_each_measure_of_the_answers_is_kept(second: str) -> None:
+    greedy = [0.99, 0.6, 0.05]
+    shown = greedy if second == "greedy_match" else [round(200 * share) for share in greedy]
+    rows = [{"topk": k, "budget": b, "accuracy": 95, second: said, "n": 200} for (k, b), said in zip([(1, 4), (4, 8), (4, 32)], shown, strict=True)]
+    text = "\n".join(",".join(map(str, line)) for line in [rows[0], *(row.values() for row in rows)])
+    for (run,), _ in (read_json(json.dumps(rows)), read_text(text)):
+        assert told(run.matrix) == [(1, 4, None, 0.95), (4, 8, None, 0.95), (4, 32, None, 0.95)]
+        assert {name: [(r.correct, r.asked) for r in by] for name, by in run.otherwise.items()} == {second: [(share, 200) for share in greedy]}

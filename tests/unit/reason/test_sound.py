@@ -128,3 +128,20 @@ def test_each_series_has_to_have_its_widest_tree_measured() -> None:
         == "a wrong tree mask is neither seen nor ruled out: budget=32 topk=4 was measured with concurrency=16 only, and neither a single branch nor a plain run was measured so"
     )
     assert said(*whole, *under(16, row(4, 32, 0.5, 3.4, asked=200))).told is not None  # the same tree was measured beside its narrow ones
+
+
+def test_where_another_measure_of_the_answers_falls_nothing_is_called_sound() -> None:
+    greedy = [row(1, 4, 0.99, asked=200), row(4, 8, 0.6, asked=200), row(4, 16, 0.05, asked=200)]
+
+    def beside(*rows: Matrix) -> Sound:
+        found = sound((BenchRun(source="b", tool="b", matrix=MEASURED, otherwise={"greedy_match": rows}),))
+        assert found is not None
+        return found
+
+    found = beside(*greedy)
+    assert (found.told, found.doubt) == (
+        None,
+        "a wrong tree mask is neither seen nor ruled out: one measure of the answers stays as the draft tree widens, and greedy_match falls"
+        " (198 of 200 right with budget=4 topk=1, 10 of 200 with budget=16 topk=4; chance alone does that less than once in a million million)",
+    )
+    assert beside(*(replace(r, correct=0.97) for r in greedy)).told is not None
