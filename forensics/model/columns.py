@@ -61,6 +61,11 @@ class Columns(Noun):
         return frozenset((*(name for names in self.measured for name in names), *self.known))
 
     @cached_property
+    def named(self) -> frozenset[str]:
+        """All names that have a meaning."""
+        return frozenset((*(name for meaning in MEANINGS for name in getattr(self, meaning)), *self.own))
+
+    @cached_property
     def widths(self) -> frozenset[str]:
         """The names of how wide a tree is: a row has one of them."""
         return frozenset((*self.budget, *self.topk))

@@ -19,6 +19,8 @@ from forensics.parse.wording import classify
 
 _FEW_LOST = 0.05  # of what was asked: with more of them unanswered, a share of right answers is not one of answers
 _MOST_SAID = 100
+_LONGEST = 60  # characters of what may be a condition: more are an output
+_NOTHING = ("", "-", "n/a", "na", "nan", "none", "null", "true", "false")
 MOST = 10**12  # of requests, answers or tokens: more is no count, and what is reckoned of it would not be exact
 _PAIR = lazily.pattern(r"(?P<key>[a-z_]{2,40})\s*[=:]\s*(?P<value>-?\d+(?:\.\d+)?)")
 _PERCENT = lazily.pattern(r"\s*(-?\d{1,9}(?:\.\d{1,12})?)\s*%\s*")
@@ -69,6 +71,7 @@ class Read(NamedTuple):
     lost: float = 0.0  # requests that got no answer
     failed: float = 0.0  # … or whose answer was wrong
     otherwise: tuple[Right, ...] = ()  # what else it says of its answers
+    texts: tuple[tuple[str, str], ...] = ()  # what it says in words under names that no rule has
 
     @property
     def measured(self) -> bool:
@@ -176,7 +179,7 @@ def read(
     )
     question = next((str(values[name])[:80] for name in columns.question if values.get(name) not in (None, "")), "")
     lost = math.inf if unanswered else first(values, columns.lost) or 0.0
-    return Read(row, scale, question, lost, first(values, columns.lost_or_wrong) or 0.0, tuple(judged[1:]))
+    return Read(row, scale, question, lost, first(values, columns.lost_or_wrong) or 0.0, tuple(judged[1:]), _texts(values, columns))
 
 
 def _unanswered(values: Mapping[str, Any], columns: Columns) -> bool:
@@ -200,9 +203,39 @@ def _settings(values: Mapping[str, Any], columns: Columns) -> tuple[tuple[str, s
     )
 
 
+def _texts(values: Mapping[str, Any], columns: Columns) -> tuple[tuple[str, str], ...]:
+    told = ((name, item.strip()) for name, item in values.items() if isinstance(item, str) and name not in columns.named)
+    return tuple((name, text[: _LONGEST + 1]) for name, text in told if text.lower() not in _NOTHING)
+
+
+def _under_conditions(reads: list[Read]) -> list[Read]:
+    """Words that several trees have in common and others have not are what they were measured under, under whatever name; a word of each tree's own is its name or its output."""
+    names = {name for r in reads for name, _ in r.texts}
+    if not names:
+        return reads
+    trees = {(r.row.topk, r.row.budget) for r in reads if r.row.budget or (r.row.topk or 0) > 1}
+    said: dict[str, dict[object, set[str]]] = {name: {tree: set() for tree in trees} for name in sorted(names)}
+    for r in reads:
+        if (tree := (r.row.topk, r.row.budget)) in trees:
+            texts = dict(r.texts)
+            for name, by_tree in said.items():
+                by_tree[tree].add(texts.get(name, ""))
+    singly = any(r.scale == "each" for r in reads)
+    conditions = {name for name, by_tree in said.items() if _is_condition(list(by_tree.values()), singly)}
+    return [r._replace(row=replace(r.row, settings=(*r.row.settings, *(pair for pair in r.texts if pair[0] in conditions)))) for r in reads]
+
+
+def _is_condition(by_tree: Sequence[set[str]], singly: bool) -> bool:
+    """``singly``: rows are answers, and what differs within one tree is said of them."""
+    every = set[str]().union(*by_tree)
+    if any(len(text) > _LONGEST or not (text == "" or text[0].isalpha()) for text in every) or (singly and any(len(texts) > 1 for texts in by_tree)):
+        return False
+    return any(texts != by_tree[0] for texts in by_tree) and sum(map(len, by_tree)) > len(every)
+
+
 def settled(found: Iterable[Read]) -> tuple[Matrix, ...]:
     """All rows of one result, with shares 0…1: by what all of them together can mean. A share that can mean nothing is none, nor is one of requests that were lost."""
-    reads = list(found)
+    reads = _under_conditions(list(found))
     if not any(r.measured for r in reads):
         return ()
     plain = [r.row.correct for r in reads if r.scale in ("percent", "count") and r.row.correct is not None]

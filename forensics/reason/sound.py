@@ -6,7 +6,7 @@ That nothing falls is no news where nothing could have fallen: too narrow trees,
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -42,18 +42,21 @@ class Sound(NamedTuple):
 def sound(benches: Sequence[BenchRun]) -> Sound | None:
     """What all series of these results say together; None where nothing was measured by width, or where something falls by more than chance."""
     series = [one for bench in benches for one in judged(bench)]
-    if not series or any(one.falls for one in series):
+    if any(one.falls for one in series):
         return None
+    beyond = _only_elsewhere(benches, series)
+    if not series:
+        return None if beyond is None else Sound(told=None, doubt=_NEITHER.format(beyond[0]), lines=beyond[1].lines)
     named = told_apart(series)
     for where, one in zip(named, series, strict=True):
-        if doubt := _wrong_at_all(one) or _open(one):
+        if doubt := _wrong_at_all(one) or (None if beyond else _open(one)):
             return Sound(told=None, doubt=doubt, lines=one.lines, cells=one.cells, where=where)
+    if otherwise := _otherwise(benches):
+        return Sound(told=None, doubt=_NEITHER.format(otherwise[0]), lines=otherwise[1].lines, cells=series[0].cells, where=named[0])
+    if beyond:
+        return Sound(told=None, doubt=_NEITHER.format(beyond[0]), lines=beyond[1].lines, cells=series[0].cells, where=named[0])
     where, least = min(zip(named, series, strict=True), key=lambda one: _worst(one[1]).correct or 0.0)
     straight = _answered(_straight(least)) or _answered(least.plain)
-    if otherwise := _otherwise(benches):
-        return Sound(told=None, doubt=_NEITHER.format(otherwise[0]), lines=otherwise[1].lines, cells=least.cells, where=where)
-    if beyond := _only_elsewhere(benches, series):
-        return Sound(told=None, doubt=_NEITHER.format(beyond[0]), lines=beyond[1].lines, cells=least.cells, where=where)
     return Sound(told=_told(least, len(series)), doubt=None, lines=(*_worst(least).lines, *straight[-1].lines), cells=least.cells, where=where)
 
 
@@ -83,15 +86,17 @@ def _otherwise(benches: Sequence[BenchRun]) -> tuple[str, Acceptance] | None:
 def _only_elsewhere(benches: Sequence[BenchRun], series: Sequence[Acceptance]) -> tuple[str, Cell] | None:
     """In words, where the widest trees of all were measured under conditions under which nothing narrow was: they are held against nothing."""
     held = [c for one in series for c in _answered(_branching(one))]
+    narrow = [dict(row.settings) for bench in benches for row in bench.matrix if not (row.topk or 0) > 1]
+    if not narrow:
+        return None
     for alone in (c for bench in benches for c in widest(unjudged(bench))):
         if not any((c.topk or 0) >= (alone.topk or 0) and (c.budget or 0) >= (alone.budget or 0) for c in held):
-            return f"{alone.tree} was measured{_under(alone, series)} only, and neither a single branch nor a plain run was measured so", alone
+            return f"{alone.tree} was measured{_under(alone, narrow)} only, and neither a single branch nor a plain run was measured so", alone
     return None
 
 
-def _under(alone: Cell, series: Sequence[Acceptance]) -> str:
-    """The conditions of a tree that no series has: ``with suite=b``."""
-    others = [dict(one.cells[-1].settings) for one in series]
+def _under(alone: Cell, others: Sequence[Mapping[str, str]]) -> str:
+    """Its conditions that not all of the others have: ``with suite=b``."""
     own = [f"{name}={value}" for name, value in alone.settings if any(other.get(name) != value for other in others)]
     return f" with {' '.join(own)}" if own else ""
 

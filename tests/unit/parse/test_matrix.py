@@ -224,3 +224,39 @@ def test_each_measure_of_the_answers_is_kept(second: str) -> None:
     for (run,), _ in (read_json(json.dumps(rows)), read_text(text)):
         assert told(run.matrix) == [(1, 4, None, 0.95), (4, 8, None, 0.95), (4, 32, None, 0.95)]
         assert {name: [(r.correct, r.asked) for r in by] for name, by in run.otherwise.items()} == {second: [(share, 200) for share in greedy]}
+
+
+@pytest.mark.parametrize(
+    ("values", "condition"),
+    [
+        (["gsm8k", "gsm8k", "humaneval", "humaneval"], True),
+        (["", "", "adapter", "adapter"], True),
+        (["a", "b", "c", "d"], False),  # a name, a file or an output of each row
+        (["a", "a", "a", "a"], False),
+        (["2026-05-01", "2026-05-01", "2026-05-02", "2026-05-02"], False),
+        (["3.4ms", "3.4ms", "5.1ms", "6 ms"], False),
+        (["3.4", "3.4", "nan", "nan"], False),
+        (["an answer " * 9, "an answer " * 9, "b", "b"], False),
+    ],
+)
+@pytest.mark.parametrize("name", ["suite", "workload", "attention"])
+def test_words_that_some_trees_share_are_what_they_were_measured_under(name: str, values: list[str], condition: bool) -> None:
+    trees = [(1, 4, 0.95), (4, 8, 0.95), (4, 16, 0.61), (4, 32, 0.6)]
+    rows = [{"topk": k, "budget": b, name: said, "accuracy": share} for (k, b, share), said in zip(trees, values, strict=True)]
+    text = "\n".join(",".join(map(str, line)) for line in [rows[0], *(row.values() for row in rows)])
+    for (run,), _ in (read_json(json.dumps(rows)), read_text(text)):
+        assert [dict(r.settings) for r in run.matrix] == [{name: said} if condition and said else {} for said in values]
+
+
+def test_what_answers_say_of_themselves_is_no_condition() -> None:
+    rows = [
+        {"topk": k, "budget": b, "question_id": q, "correct": q < right, "letter": "A" if q < right else "B", "host_name": "h1" if k == 1 else "h2"}
+        for k, b, right in [(1, 4, 8), (4, 8, 8), (4, 32, 2)]
+        for q in range(8)
+    ]
+    ((run,), _) = read_json("\n".join(map(json.dumps, rows)))
+    assert [(r.budget, r.correct, dict(r.settings)) for r in run.matrix] == [
+        (4, 1.0, {"host_name": "h1"}),
+        (8, 1.0, {"host_name": "h2"}),
+        (32, 0.25, {"host_name": "h2"}),
+    ]

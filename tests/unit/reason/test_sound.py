@@ -145,3 +145,19 @@ def test_where_another_measure_of_the_answers_falls_nothing_is_called_sound() ->
         " (198 of 200 right with budget=4 topk=1, 10 of 200 with budget=16 topk=4; chance alone does that less than once in a million million)",
     )
     assert beside(*(replace(r, correct=0.97) for r in greedy)).told is not None
+
+
+def test_where_wide_and_narrow_trees_were_measured_under_different_conditions_the_doubt_names_them() -> None:
+    def under(suite: str, *rows: Matrix) -> list[Matrix]:
+        return [replace(r, settings=(("suite", suite),)) for r in rows]
+
+    narrow, wide = under("a", row(1, 4, 0.95, asked=200), row(1, 8, 0.95, asked=200)), under("b", row(4, 32, 0.6, asked=164))
+    for rows in (
+        [*narrow, *wide],
+        [*narrow, *under("a", row(4, 8, 0.95, asked=200)), *wide],
+        [*narrow, *under("a", row(4, 4, 0.95, asked=20)), *wide],
+    ):
+        assert (said(*rows).doubt or "").startswith(
+            "a wrong tree mask is neither seen nor ruled out: budget=32 topk=4 was measured with suite=b only, and neither a single branch"
+        )
+    assert sound((BenchRun(source="b", tool="b", matrix=tuple(wide)),)) is None
