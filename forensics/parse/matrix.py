@@ -270,6 +270,8 @@ def _scaled(found: Read, by: str) -> Matrix:
     of = 1.0 if found.scale == "share" or by == "share" else 100.0 if by == "percent" else float(row.asked or 1)
     share = row.correct / of
     lost = found.lost if found.lost or not row.asked or abs(row.asked * (1 - share) - found.failed) < 1 else found.failed
+    if by == "percent" and found.scale != "share" and 0.0 < row.correct <= 1.0:
+        return replace(row, correct=None)  # half a per cent, or a half: whole answers of any number that are the one can be the other
     answered = not lost or (row.asked is not None and lost <= _FEW_LOST * row.asked)
     return replace(row, correct=share if answered and 0.0 <= share <= 1.0 else None, lost=0 if answered else _how_many(found._replace(lost=lost)))
 

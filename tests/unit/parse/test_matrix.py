@@ -111,7 +111,7 @@ def test_a_table_of_something_else_is_no_benchmark(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("why", "rows", "wanted"),
     [
-        ("a half of a per cent beside whole ones", [{"accuracy": 100}, {"accuracy": 0.5}], [1.0, 0.005]),
+        ("a half beside whole per cents may be of one or of all", [{"accuracy": 100}, {"accuracy": 0.5}], [1.0, None]),
         ("shares", [{"accuracy": 1}, {"accuracy": 0.5}], [1.0, 0.5]),
         ("counts, of which one is 1", [{"correct": 16, "n": 16}, {"correct": 1, "n": 16}], [1.0, 0.0625]),
         ("more right answers than were asked are per cent", [{"correct": 100, "n": 16}, {"correct": 50, "n": 16}], [1.0, 0.5]),
@@ -260,3 +260,21 @@ def test_what_answers_say_of_themselves_is_no_condition() -> None:
         (8, 1.0, {"host_name": "h2"}),
         (32, 0.25, {"host_name": "h2"}),
     ]
+
+
+@pytest.mark.parametrize(
+    ("shown", "n", "shares"),
+    [
+        ([94.5, 94.0, 0.93, 0.935], 200, [0.945, 0.94, None, None]),
+        ([95, 42, 0.5, 0], 200, [0.95, 0.42, None, 0.0]),  # one answer of 200, or 100 of them
+        ([95, 42, 1, 0], 200, [0.95, 0.42, None, 0.0]),
+        ([0.945, 0.94, 0.93, 1], 200, [0.945, 0.94, 0.93, 1.0]),
+        (["94.5%", "94%", "0.5%", "1%"], 200, [0.945, 0.94, 0.005, 0.01]),
+    ],
+)
+def test_what_may_be_per_cent_or_a_share_is_neither(shown: list[object], n: int, shares: list[float | None]) -> None:
+    trees = [(1, 4), (4, 8), (4, 16), (4, 32)]
+    rows = [{"topk": k, "budget": b, "accuracy": said, "n": n} for (k, b), said in zip(trees, shown, strict=True)]
+    text = "\n".join(",".join(map(str, line)) for line in [rows[0], *(row.values() for row in rows)])
+    for (run,), _ in (read_json(json.dumps(rows)), read_text(text)):
+        assert [share for *_, share in told(run.matrix)] == shares
