@@ -379,7 +379,11 @@ def benches_of(target_word: str, *, rules: RuleSet | None = None, fields: str | 
         found.extend(facts.benches)
         mine = {run.source for run in facts.benches}
         if unread is not None:
-            unread.extend(f"{problem.source}, line {problem.line}: {problem.text}" for problem in facts.problems if problem.source in mine)
+            unread.extend(
+                f"{problem.source}{f', line {problem.line}' if problem.line else ''}: {problem.text}"
+                for problem in facts.problems
+                if problem.source in mine
+            )
     return tuple(found)
 
 

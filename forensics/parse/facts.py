@@ -10,7 +10,7 @@ from functools import partial
 from typing import Protocol
 
 from forensics.model import Capture, Facts, Frame, Hit, PartKind, Problem, Record, Section, Seen, UnitState
-from forensics.parse import endings, hosts, journal, material, onerun, sinceboot, unitstate, written, zones
+from forensics.parse import endings, hosts, journal, material, onerun, sinceboot, unitstate, unmatched, written, zones
 from forensics.parse import frame as framing
 from forensics.parse import host as answers
 from forensics.parse.asof import last_stamp, latest_of, told_at
@@ -70,6 +70,7 @@ def facts(capture: Capture, scan: Scanned, *, tails: Ends | None = None, about: 
     zoned = zones.of_clients(kept, got.states, found_zones)
     for section, part in got.clients:
         client_into(section, part, latest, zoned, got, capture.columns, pages)
+    got.problems += unmatched.unmatched(capture, got.benches)
     if not (seen or got.states or got.runs) and (told_by_core := endings.state_of(got.around.cores)) is not None:
         got.states.append((PartKind.STATUS, told_by_core))
     spoken = spoken_of(seen, ends)

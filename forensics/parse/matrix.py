@@ -112,14 +112,14 @@ def count(values: Mapping[str, Any], names: Sequence[str]) -> int | None:
 def printed(lines: Sequence[str], first_line: int = 1, columns: Columns = NO_COLUMNS) -> Iterator[Read]:
     """Rows of ``budget=32 topk=4 … accept_len=2.8 coding_pass=0.125``, or of a table (``|``, commas, semicolons or blanks) whose head names such columns."""
     head: list[str] = []
-    meant = {snake(own): name for own, name in columns.own.items()}
+    meant = _meant(columns)
     own_names = {name: own for own, name in meant.items()}
     for number, raw in enumerate(lines, first_line):
-        if len(raw) > 2000 or not (head or _names_width(raw, columns) or any(own.lower() in raw.lower() for own in columns.own)):
+        if len(raw) > 2000 or not (head or _names_width(raw, columns)):
             continue
         line = raw.strip()
         cells = _cells(line)
-        names = [meant.get(name := snake(cell), name) for cell in cells]
+        names = _names(cells, meant)
         if _names_matrix(names, columns):
             head = names
             continue
@@ -138,7 +138,16 @@ def printed(lines: Sequence[str], first_line: int = 1, columns: Columns = NO_COL
 
 def is_head(line: str, columns: Columns) -> bool:
     """Whether a line is the head of a table of such rows."""
-    return len(line) <= 2000 and _names_width(line, columns) and _names_matrix([snake(cell) for cell in _cells(line.strip())], columns)
+    return len(line) <= 2000 and _names_width(line, columns) and _names_matrix(_names(_cells(line.strip()), _meant(columns)), columns)
+
+
+def _meant(columns: Columns) -> dict[str, str]:
+    """Names of an own harness, as cells of a head are compared, and what they mean."""
+    return {snake(own): name for own, name in columns.own.items()}
+
+
+def _names(cells: Iterable[str], meant: Mapping[str, str]) -> list[str]:
+    return [meant.get(name := snake(cell), name) for cell in cells]
 
 
 def read(
@@ -322,7 +331,7 @@ def _right(name: str, value: object, called: Mapping[str, str] | None) -> Right 
 def _names_width(line: str, columns: Columns) -> bool:
     """Whether a line can name a width at all, asked of every line of a client."""
     low = line.lower()
-    return any(name in low for name in columns.widths)
+    return any(name in low for name in columns.widths) or any(own.lower() in low for own in columns.own)
 
 
 def _cells(line: str) -> list[str]:

@@ -295,7 +295,11 @@ def requests(client: ClientView) -> str:
     if client.refused and set(client.errors) <= {"refused"}:
         more = (client.failed or 0) - client.refused
         otherwise = f" ({more} more failed, and how is not told)" if more > 0 else ""
-        return f"{client.refused} of {asked} refused{otherwise}" if client.asked is not None else f"{counted(client.refused, 'request')} refused{otherwise}"
+        return (
+            f"{client.refused} of {asked} refused{otherwise}"
+            if client.asked is not None
+            else f"{counted(client.refused, 'request')} refused{otherwise}"
+        )
     if client.errors:
         failed = sum(client.errors.values())
         kinds = ", ".join(f"{count} × {kind}" for kind, count in sorted(client.errors.items(), key=lambda one: -one[1])[:4])

@@ -61,7 +61,10 @@ def as_dict(diagnosis: Diagnosis, *, mask: cite.Wash = redact.secrets) -> dict[s
         "hypotheses": [_hypothesis(h) for h in d.hypotheses],
         "advice": [_advice(a) for a in d.advice],
         "memory": _memory(d.memory) if d.memory else None,
-        "trees": [{"metric": t.metric, "topk": t.topk, "budget": t.budget, "value": t.value, "share": t.share, "wrong": t.wrong, "series": t.series} for t in d.trees],
+        "trees": [
+            {"metric": t.metric, "topk": t.topk, "budget": t.budget, "value": t.value, "share": t.share, "wrong": t.wrong, "series": t.series}
+            for t in d.trees
+        ],
         "changed": [{"what": c.what, "before": c.before, "after": c.after, "since": c.since} for c in d.changed],
         "good_life": _life(d.good) if d.good else None,
         "novel": [_template(t) for t in d.novel],
