@@ -6,6 +6,7 @@ import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from forensics import clock, lazily
 from forensics.model import Advice, Cause, Change, Direction, EndBy, Signal
@@ -21,6 +22,7 @@ from forensics.ruleset import flags
 from forensics.ruleset.quantities import spoken
 from forensics.ruleset.schema import AdviceRule, Profile, Rule
 
+T = TypeVar("T")
 BARE = "run the command"
 THE_SHARE = "memory.flag"  # in a rule for any server: whatever flag its profile names for the memory share
 _WORDS = r"\b(?:UNIT|HOST|PORT|PID|MODEL)\b"
@@ -155,6 +157,7 @@ def _advice(rule: AdviceRule, of: Rule | None, captures: dict[str, str], known: 
         to = value if isinstance(value, (str, float, int)) else None
     elif isinstance(to, str):
         to = filled(to, captures, known)
+    to = _whole(to)
     direction = Direction(rule.direction) if rule.direction in {str(d) for d in Direction} else None
     spelling = spell(rule.flag, of, known.story) if rule.flag is not None else None
     fitted = fit(rule.text, of, known.story) if rule.text is not None else None
@@ -177,6 +180,11 @@ def _advice(rule: AdviceRule, of: Rule | None, captures: dict[str, str], known: 
         to=to if spelling is not None else None,
         command=command,
     )
+
+
+def _whole(value: T) -> T | int:
+    """A whole number as somebody types it: a program that counts takes no ``64.0``, and a million no ``1e+06``."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def spell(flag: str | None, rule: Rule | None, story: Story) -> flags.Spelling | None:
@@ -275,6 +283,7 @@ def filled(text: str | None, captures: Mapping[str, str], known: KnownFacts, *, 
         if value is None or (quote is not str and str(value).startswith("-")):  # no quoting keeps a program from taking it for an option
             missing = True
             return ""
+        value = _whole(value)
         word = f"{value:g}" if isinstance(value, float) else str(value)
         if quote is str and len(word) > MOST_FILLED:
             word = f"{word[:MOST_FILLED].rstrip()}…"

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from forensics.reason.advice import command_of, concrete, filled
+from forensics.reason.advice import _advice, command_of, concrete, filled
 from forensics.reason.known import KnownFacts, known_facts
 from forensics.report import markdown, text
+from forensics.report.cite import advice_line
+from forensics.ruleset.schema import AdviceRule
 from tests.unit.reason.telling import diagnosed, folder, story
 
 LOG = "[2026-05-09 10:15:20] server_args=ServerArgs(model_path={model!r}, port=30000, mem_fraction_static=0.9)\n[2026-05-09 10:15:34 TP0] Load weight begin. avail mem=94.30 GB\n"
@@ -41,6 +43,15 @@ def test_what_was_put_in_is_not_looked_at_again(value: str, tmp_path: Path) -> N
 
 def test_a_text_whose_blank_is_not_known_is_not_shown(tmp_path: Path) -> None:
     assert filled("raise it to {nothing}", {}, known(tmp_path, "/m")) is None
+
+
+@pytest.mark.parametrize(("number", "typed"), [(64.0, "64"), (2097152.0, "2097152"), (0.85, "0.85")])
+def test_a_whole_number_is_advised_as_somebody_types_it(number: float, typed: str, tmp_path: Path) -> None:
+    advice = _advice(AdviceRule(flag="--max-running-requests", direction="lower", to=number), None, {}, known(tmp_path, "/m"))
+    assert advice is not None
+    assert advice.text == f"lower --max-running-requests to {typed}"
+    assert str(advice.to) == typed
+    assert advice_line(advice) == f"lower --max-running-requests to {typed}"
 
 
 def test_what_begins_with_a_dash_is_no_operand_of_a_command(tmp_path: Path) -> None:
