@@ -30,10 +30,11 @@ Examples:
 def command(rule_paths: tuple[Path, ...], output: Path | None, id_: str | None, profile: str | None, words: tuple[str, ...]) -> None:
     """Begin a rule with a pasted log LINE (or the first line of standard input).
 
-    What stands before the message is taken off, numbers and paths become captures,
-    the nearest shipped rules are named. It passes "rules lint" and "rules test" as it
+    What stands before the message is taken off, secrets are masked, numbers and paths
+    become captures, the nearest shipped rules are named. It passes "rules lint" and "rules test" as it
     stands; what it means is yours to say.
     """
+    from forensics import redact
     from forensics.cli.rules_known import together
     from forensics.ruleset import skeleton
 
@@ -46,12 +47,18 @@ def command(rule_paths: tuple[Path, ...], output: Path | None, id_: str | None, 
     from forensics.ruleset.loading import is_id
 
     rules = together(rule_paths)
-    text, origin = api.message_of(_line(words), rules)
+    line = _line(words)
+    masked = redact.secrets(line)  # a rule is passed on, and its samples with it
+    text, origin = api.message_of(masked, rules)
+    printed = text if masked == line else api.message_of(line, rules)[0]
     if id_ is not None and rules.rule(id_) is not None:
         raise UsageError(f"the id '{id_}' is taken", hint=f"ddforensics rules show {id_}")
     if id_ is not None and not is_id(id_):
         raise UsageError(f"no id of a rule: '{id_}'", hint="small letters and digits with . - _ between them, as 'my.shard-truncated'")
-    _write(skeleton.rule_skeleton(text, rules, origin=origin, id_=id_), output)
+    made = skeleton.rule_skeleton(text, rules, origin=origin, id_=id_, printed=printed)
+    if masked != line:
+        click.echo(f"what looks like a secret is masked: its place in the samples is {redact.MASK}, and 'line' takes anything there", err=True)
+    _write(made, output)
 
 
 def _line(words: tuple[str, ...]) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from forensics.errors import UsageError
 from forensics.model import Frame, Noun, Origin, Role
+from forensics.redact import MASK
 from forensics.ruleset.anchors import shape
 from forensics.ruleset.expressions import slow
 from forensics.ruleset.scan import MAX_TEXT, Matcher
@@ -24,6 +25,7 @@ _BEFORE = re.compile(
 )
 # what differs from time to time, longest first: name of the capture, how it looks, what the rule asks for
 _VARIABLE: tuple[tuple[str, str, str], ...] = (
+    ("", re.escape(MASK), r"\S{1,2000}"),  # a secret, and no capture: a report would show it
     ("", r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?", r"[\d-]{10}[T ][\d:.,]{8,18}"),
     ("", r"\b\d\d:\d\d:\d\d(?:[.,]\d{1,9})?", r"[\d:.,]{8,18}"),
     ("url", r"\b[a-z]{2,6}://[^\s'\"<>)\],]{1,200}", r"\w{2,6}://[^\s'\"]{1,200}"),
@@ -36,6 +38,8 @@ _VARIABLE: tuple[tuple[str, str, str], ...] = (
     ("", r"\d{1,30}", r"\d{1,30}"),  # a part of a word: no capture
 )
 _ANY = re.compile("|".join(f"(?P<v{number}>{looks})" for number, (_, looks, _) in enumerate(_VARIABLE)))
+_MASKED = re.compile(re.escape(MASK))
+_WITH_BLANKS = r"[^\n]{1,2000}"  # a secret that is more than a word
 _WORD = re.compile(r"[A-Za-z]{3,}")
 
 
@@ -49,13 +53,13 @@ class Near(Noun):
     takes: bool = False  # it takes this very line
 
 
-def rule_skeleton(line: str, known: RuleSet, *, origin: Origin = Origin.ANY, id_: str | None = None) -> str:
+def rule_skeleton(line: str, known: RuleSet, *, origin: Origin = Origin.ANY, id_: str | None = None, printed: str | None = None) -> str:
     """A rule file with one rule that takes the line. Raises UsageError where the line holds no literal text that could be looked for.
 
-    ``origin`` is who wrote the line, where something says so.
+    ``origin`` is who wrote the line, where something says so; ``printed`` the line as it was before secrets in it were masked, which the rule takes as well.
     """
     text = line[:MAX_TEXT]
-    pattern, names = _expression(text)
+    pattern, names = _expression(text, text if printed is None else printed[:MAX_TEXT])
     near = nearest(text, known, origin=origin)
     taken = {rule.id for rule in known.rules}
     best = near[0].rule if near else None
@@ -109,13 +113,14 @@ def nearest(text: str, known: RuleSet, *, origin: Origin = Origin.ANY, most: int
     return sorted(best.values(), key=lambda n: (-n.alike, not n.takes))[:most]
 
 
-def _expression(text: str) -> tuple[str, list[str]]:
+def _expression(text: str, printed: str) -> tuple[str, list[str]]:
     """The expression for a line and its captures: as many numbers and paths opened as leave something to look for."""
     for captures in (_MOST_CAPTURES, 0, -1, -2):
-        pattern, names = _made(text, captures)
-        known = shape(pattern)
-        if known.error is None and known.anchors and not slow(pattern) and re.search(pattern, text):
-            return pattern, names
+        made, names = _made(text, captures)
+        for pattern in dict.fromkeys((made, made.replace(_VARIABLE[0][2], _WITH_BLANKS))):
+            known = shape(pattern)
+            if known.error is None and known.anchors and not slow(pattern) and re.search(pattern, text) and re.search(pattern, printed):
+                return pattern, names
     raise UsageError(
         "this line has no literal text that could be looked for",
         hint="a rule needs four characters in a row with a word of three ASCII letters in them",
@@ -131,7 +136,8 @@ def _made(text: str, captures: int) -> tuple[str, list[str]]:
     parts = ["" if quoted else f"^[^'\"\\n]{{0,{_HEAD}}}"]
     names: list[str] = []
     at, end = start, min(len(text), start + _MOST_TEXT)
-    for found in _ANY.finditer(text, start, end) if captures >= 0 else ():
+    end = next((m.start() for m in _MASKED.finditer(text) if m.start() < end < m.end()), end)
+    for found in (_ANY if captures >= 0 else _MASKED).finditer(text, start, end):
         name, _, asked = _VARIABLE[int((found.lastgroup or "v0")[1:])]
         parts.append(re.escape(text[at : found.start()]).replace(r"\ ", " "))
         if name and len(names) < captures:
@@ -156,7 +162,7 @@ def _near_miss(text: str, pattern: str) -> str:
 def _name(text: str, taken: Collection[str]) -> str:
     """``my.`` and the first telling words."""
     before = _BEFORE.match(text)
-    words = [w.lower() for w in _WORD.findall(text[before.end() if before else 0 :])][:4]
+    words = [w.lower() for w in _WORD.findall(text[before.end() if before else 0 :].replace(MASK, ""))][:4]
     name = "my." + ("-".join(words)[:60] or "line")
     number = 1
     while (own := name if number == 1 else f"{name}-{number}") in taken:

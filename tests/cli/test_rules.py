@@ -468,6 +468,33 @@ def test_a_line_comes_from_standard_input_too(own: Path, monkeypatch: pytest.Mon
     assert "31m" not in out
 
 
+@pytest.mark.parametrize(
+    ("line", "secret"),
+    [
+        ("ERROR hub: the token hf_abcdefghijklmnopqrstuvwxyz12345678 was refused", "abcdefghijklmnopqrstuvwxyz"),
+        ("cannot log in: password=hunter2secret user=acme", "hunter2secret"),
+        (f"the token eyJ{'a1B' * 200}.{'c2D' * 100}.{'e3F' * 50} is no good", "a1Ba1B"),
+        ("store refused password='two words 77' of acme", "two words"),
+        (f"the store said no {'x ' * 285}password=hunter2secret and no more", "hunter2secret"),
+    ],
+)
+def test_a_secret_in_the_line_is_in_no_part_of_the_rule(own: Path, line: str, secret: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = _said(["rules", "new", line, "-o", "new.yaml"], capsys)
+    assert code == 0
+    assert "masked" in err
+    made = (own.parent / "new.yaml").read_text(encoding="utf-8")
+    assert secret not in made
+    assert "[masked]" in made
+    assert main(["rules", "lint", "new.yaml"]) == 0
+    assert main(["rules", "test", "new.yaml"]) == 0
+    (own.parent / "log.txt").write_text(f"{line}\n", encoding="utf-8")
+    assert main(["rules", "try", "new.yaml", "log.txt"]) == 0
+
+
+def test_a_line_without_a_secret_is_not_said_to_be_masked(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "masked" not in _said(["rules", "new", "shard 7 of 12 is truncated"], capsys)[2]
+
+
 def test_a_profile_is_begun_with_a_name(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["rules", "new", "--profile", "acme-server", "-o", "acme.yaml"]) == 0
     assert main(["rules", "lint", "acme.yaml"]) == 0
