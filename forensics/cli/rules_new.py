@@ -11,6 +11,7 @@ from forensics.cli import screen
 from forensics.errors import ForensicsError, UsageError
 
 MOST_BYTES = 64 << 10  # of what is piped in: one line is wanted
+_MOST_SHOWN = 100  # characters of the line that is taken of several
 
 EPILOG = """\
 \b
@@ -62,7 +63,10 @@ def command(rule_paths: tuple[Path, ...], output: Path | None, id_: str | None, 
 
 
 def _line(words: tuple[str, ...]) -> str:
-    """The first line that holds something, of the arguments or of standard input; unprintable characters are dropped."""
+    """The first line that holds something, of the arguments or of standard input; unprintable characters are dropped. Says on stderr where there are others.
+
+    Of a line that a carriage return began anew (a progress bar, then a message) what was left standing is taken, as in a scan.
+    """
     from forensics.parse.unwrap import clean
 
     if words and words != ("-",):
@@ -71,12 +75,21 @@ def _line(words: tuple[str, ...]) -> str:
         if sys.stdin.isatty():
             raise UsageError("no line to begin with", hint="ddforensics rules new 'the line', or a pipe")
         text = sys.stdin.buffer.read(MOST_BYTES).decode("utf-8", "replace")
-    text = clean(text)
-    lines = ("".join(char for char in line.replace("\t", " ") if char.isprintable()).strip() for line in text.split("\n"))
-    found = next(filter(None, lines), None)
-    if found is None:
+    pieces = ([_printable(piece) for piece in line.split("\r")] for line in clean(text).split("\n"))
+    lines = [left for row in pieces if (left := next(filter(None, reversed(row)), None))]
+    if not lines:
         raise UsageError("an empty line is no beginning", hint="ddforensics rules new 'the line', a pipe, or --profile NAME")
-    return found
+    if len(lines) > 1:
+        click.echo(screen.harmless(f"the first of {len(lines)} lines is taken, the others are left: {_short(lines[0])}"), err=True)
+    return lines[0]
+
+
+def _printable(text: str) -> str:
+    return "".join(char for char in text.replace("\t", " ") if char.isprintable()).strip()
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…"
 
 
 def _write(text: str, output: Path | None) -> None:

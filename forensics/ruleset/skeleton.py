@@ -25,7 +25,7 @@ _BEFORE = re.compile(
 )
 # what differs from time to time, longest first: name of the capture, how it looks, what the rule asks for
 _VARIABLE: tuple[tuple[str, str, str], ...] = (
-    ("", re.escape(MASK), r"\S{1,2000}"),  # a secret, and no capture: a report would show it
+    ("", re.escape(MASK), r"\S{1,1000}"),  # a secret, and no capture: a report would show it
     ("", r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?", r"[\d-]{10}[T ][\d:.,]{8,18}"),
     ("", r"\b\d\d:\d\d:\d\d(?:[.,]\d{1,9})?", r"[\d:.,]{8,18}"),
     ("url", r"\b[a-z]{2,6}://[^\s'\"<>)\],]{1,200}", r"\w{2,6}://[^\s'\"]{1,200}"),
@@ -39,7 +39,7 @@ _VARIABLE: tuple[tuple[str, str, str], ...] = (
 )
 _ANY = re.compile("|".join(f"(?P<v{number}>{looks})" for number, (_, looks, _) in enumerate(_VARIABLE)))
 _MASKED = re.compile(re.escape(MASK))
-_WITH_BLANKS = r"[^\n]{1,2000}"  # a secret that is more than a word
+_WIDER = (r"\S+", r"[^\n]{1,1000}", r"[^\n]+")  # for a secret that is longer, or more than a word
 _WORD = re.compile(r"[A-Za-z]{3,}")
 
 
@@ -117,7 +117,7 @@ def _expression(text: str, printed: str) -> tuple[str, list[str]]:
     """The expression for a line and its captures: as many numbers and paths opened as leave something to look for."""
     for captures in (_MOST_CAPTURES, 0, -1, -2):
         made, names = _made(text, captures)
-        for pattern in dict.fromkeys((made, made.replace(_VARIABLE[0][2], _WITH_BLANKS))):
+        for pattern in dict.fromkeys((made, *(made.replace(_VARIABLE[0][2], wider) for wider in _WIDER))):
             known = shape(pattern)
             if known.error is None and known.anchors and not slow(pattern) and re.search(pattern, text) and re.search(pattern, printed):
                 return pattern, names

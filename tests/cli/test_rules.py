@@ -495,6 +495,24 @@ def test_a_line_without_a_secret_is_not_said_to_be_masked(own: Path, capsys: pyt
     assert "masked" not in _said(["rules", "new", "shard 7 of 12 is truncated"], capsys)[2]
 
 
+@pytest.mark.parametrize(
+    "line", ["Loading:  50%|##  | 1/2\rERROR loader: shard 7 is truncated", "Loading:  50%|##  | 1/2\rERROR loader: shard 7 is truncated\r\r\n"]
+)
+def test_of_a_line_that_was_written_over_the_last_is_taken(own: Path, line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = _said(["rules", "new", line], capsys)
+    assert code == 0
+    assert "{text: 'ERROR loader: shard 7 is truncated'}" in out
+    assert "Loading" not in out
+    assert err == ""
+
+
+def test_of_several_lines_it_is_said_which_is_taken(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = _said(["rules", "new", "\nERROR loader: shard 7 is truncated\nthe loader gave up\n\nbye\n"], capsys)
+    assert code == 0
+    assert "gave up" not in out
+    assert err == "the first of 3 lines is taken, the others are left: ERROR loader: shard 7 is truncated\n"
+
+
 def test_a_profile_is_begun_with_a_name(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["rules", "new", "--profile", "acme-server", "-o", "acme.yaml"]) == 0
     assert main(["rules", "lint", "acme.yaml"]) == 0
