@@ -214,8 +214,10 @@ def _check(node: Node, text: str) -> None:
         _check_arguments(node, text)
     elif isinstance(node, Binary) and any(isinstance(s, Literal) and s.value is None for s in (node.left, node.right)):
         raise fault(text, node.loc, "what is compared with unknown is unknown", hint="use known(x) or not known(x)")
-    elif isinstance(node, Binary) and node.op in _COMPARE:
-        _check_version(node, text)
+    elif isinstance(node, Binary) and node.op in (*_COMPARE, "in", "not in"):
+        _check_compared(node, text)
+        if node.op in _COMPARE:
+            _check_version(node, text)
     elif isinstance(node, Not):
         _check_truth(node.item, text)
     elif isinstance(node, Chain):
@@ -252,6 +254,29 @@ def _check_version(node: Binary, text: str) -> None:
                 raise fault(text, other.loc, "a version is compared with a text", hint=f"quote it: '{other.value}'")
             if versions.range_of(other.value) is None:
                 raise fault(text, other.loc, f"no version: '{other.value}'", hint="as in '0.5.9' or '0.6.3.post1'")
+
+
+def _check_compared(node: Binary, text: str) -> None:
+    """A number is compared with no text, and a word of a closed vocabulary with its words alone: neither would ever hold."""
+    if node.op in _COMPARE:
+        pairs = [(node.left, node.right), (node.right, node.left)]
+    else:
+        pairs = [(node.left, item) for item in node.right.items] if isinstance(node.right, Items) else []
+    for side, other in pairs:
+        if not isinstance(other, Literal):
+            continue
+        name = side.name if isinstance(side, Name) else ""
+        if _type_of(side) == "number" and isinstance(other.value, str):
+            known = known_names.fact(name) if name else None
+            what = f"'{name}'" if name else "a number"
+            unit = f", in {known.unit}" if known is not None and known.unit else ""
+            raise fault(text, other.loc, f"{what} is compared with a text", hint=f"a number without quotes{unit}")
+        words = [str(word) for word in known_names.WORDS.get(name, ())]
+        if words and other.value not in words:
+            from forensics.ruleset.nodes import suggest
+
+            hint = suggest(str(other.value), words) or "one of " + ", ".join(words)
+            raise fault(text, other.loc, f"'{name}' is never '{other.value}'", hint=hint)
 
 
 def _type_of(node: Node) -> str:

@@ -10,6 +10,9 @@ import sys
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from forensics.model import Coverage, EndBy, EndKind, Phase
+from forensics.model.vocabulary import Word
+
 
 class Fact(NamedTuple):
     """What a known fact is. ``type``: bool, number, text, version (a text that is compared as one), list (of numbers or texts), table or any.
@@ -190,6 +193,14 @@ def _read() -> dict[str, Fact]:
 
 
 NAMES: dict[str, Fact] = _read()
+
+# texts that are words of a closed vocabulary: compared with any other word they are never alike
+WORDS: Mapping[str, type[Word]] = {
+    "life.end.kind": EndKind,
+    "life.end.by": EndBy,
+    "life.phase": Phase,
+    **{f"evidence.{what}": Coverage for what in ("journal", "status", "kernel", "log", "bench")},
+}
 
 # an open family takes any name below it
 OPEN: dict[str, Fact] = {

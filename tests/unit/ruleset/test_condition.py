@@ -102,6 +102,14 @@ def test_a_condition_asks_for_no_fact_that_cannot_change_it() -> None:
 @pytest.mark.parametrize(
     ("text", "col", "words", "hint"),
     [
+        ("life.lived_s > '5 min'", 16, "'life.lived_s' is compared with a text", "a number without quotes, in s"),
+        ("'one' != life.end.status", 1, "'life.end.status' is compared with a text", "a number without quotes"),
+        ("client.port in [8000, '8001']", 23, "'client.port' is compared with a text", "a number without quotes"),
+        ("count(kernel.xids) == 'two'", 23, "a number is compared with a text", "a number without quotes"),
+        ("life.alive and life.end.kind == 'exits'", 33, "'life.end.kind' is never 'exits'", "did you mean 'exit'?"),
+        ("life.phase in ['weights', 'kvpool']", 27, "'life.phase' is never 'kvpool'", "did you mean 'kv-pool'?"),
+        ("life.end.by == 'somebody'", 16, "'life.end.by' is never 'somebody'", "one of itself, a child, kernel, systemd, operator, unknown"),
+        ("evidence.kernel != 'reads'", 20, "'evidence.kernel' is never 'reads'", "did you mean 'read'?"),
         ("client.refusd > 0", 1, "unknown fact 'client.refusd'", "did you mean 'client.refused'?"),
         ("life.alive and liffe.ready", 16, "unknown fact 'liffe.ready'", "did you mean 'life.ready'?"),
         ("argv.", 1, "'argv.' is not expected here", None),
