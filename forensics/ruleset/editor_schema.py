@@ -16,6 +16,7 @@ from typing import Any
 from forensics.model import ACCEPTED, FIGURES, BudgetOf, Cause, Direction, Frees, MarkKind, Origin, Phase, Role
 from forensics.ruleset.columns import ABOUT
 from forensics.ruleset.flagtable import WAYS
+from forensics.ruleset.profile import UNITS
 from forensics.ruleset.quantities import TYPES
 from forensics.ruleset.schema import Rule
 
@@ -111,7 +112,7 @@ def _profile() -> Json:
     figure = {
         "fact": {"enum": list(FIGURES), "description": "which figure it is"},
         "line": {**line, "description": "regular expression with the group 'value'"},
-        "unit": _text(),
+        "unit": {"enum": list(UNITS), "description": "of what a size is printed in; absent: GiB. All count by 1024"},
         "take": _text("first, second, last, min, max, sum, or before:FACT; last"),
         "samples": _table(marked, ["hit"]),
     }

@@ -12,13 +12,12 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from forensics.model import Cause, MarkKind, Phase
+from forensics.model import Cause, Phase
 from forensics.ruleset import known_names
 from forensics.ruleset.editor_schema import schema
+from forensics.ruleset.profile import OF_A_SERVER
 
 _PART = re.compile(r"<!-- begin (?P<name>[a-z-]+) -->\n(?P<body>.*?)<!-- end (?P=name) -->\n", re.DOTALL)
-# kinds of marks that the lines of a server have; the others are of systemd, a container engine or the machine
-_OF_A_SERVER = tuple(MarkKind)[: tuple(MarkKind).index(MarkKind.STARTING)]
 
 
 def _keys(*place: str) -> Iterator[str]:
@@ -69,7 +68,7 @@ PARTS: Mapping[str, Callable[[], Iterable[str]]] = {
     "figure-keys": lambda: _keys(*_MEMORY, "properties", "figures", "items"),
     "causes": lambda: _words(Cause),
     "phases": lambda: _words(Phase),
-    "marks": lambda: _words(_OF_A_SERVER),
+    "marks": lambda: _words(OF_A_SERVER),
     "facts": known_names.markdown,
 }
 

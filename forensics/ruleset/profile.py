@@ -13,11 +13,14 @@ from forensics.errors import RuleError
 from forensics.model import ACCEPTED, FIGURES, BudgetOf, Frees, MarkKind, Origin, Phase
 from forensics.ruleset import flagtable
 from forensics.ruleset.anchors import shape
-from forensics.ruleset.nodes import Faults, Table, plain, scalar_of, suggest, text_of
+from forensics.ruleset.nodes import Faults, Table, plain, scalar_of, suggest, text_of, word_of
 from forensics.ruleset.schema import DefaultFraction, Endpoint, Figure, Lever, Mark, MemoryModel, Profile, Sample, Speculation
-from forensics.ruleset.versions import range_of, version
+from forensics.ruleset.versions import backwards, range_of, version
 
 _TAKES = ("first", "second", "last", "min", "max", "sum")
+UNITS = ("GiB", "MiB", "GB", "MB")  # of a memory figure; G and M count by 1024
+# kinds of marks that the lines of a server have; the others are of systemd, a container engine or the machine
+OF_A_SERVER = tuple(MarkKind)[: tuple(MarkKind).index(MarkKind.STARTING)]
 _NAME = re.compile(r"[a-z0-9]+(?:[._-][a-z0-9]+)*")
 MOST_NAME = 80  # characters of a profile's name, and of a rule's id
 _PATH = re.compile(r"/[A-Za-z0-9_.~/?=&%:+-]{0,200}")  # no more is asked for on a host
@@ -115,7 +118,7 @@ def _marks(table: Table, name: str, from_: Origin) -> tuple[Mark, ...]:
     numbers: Counter[str] = Counter()
     marks: list[Mark] = []
     for item in table.tables("marks", "a mark"):
-        kind = item.word("mark", MarkKind, required=True)
+        kind = _kind(item, from_)
         phase = item.word("phase", Phase)
         base = f"{name}:{kind}:{phase}" if phase else f"{name}:{kind}"
         numbers[base] += 1
@@ -142,10 +145,27 @@ def _marks(table: Table, name: str, from_: Origin) -> tuple[Mark, ...]:
     return tuple(marks)
 
 
+def _kind(item: Table, from_: Origin) -> MarkKind | None:
+    """What a mark says; those of a phase say which."""
+    text = item.text("mark", required=True)
+    if text is None:
+        return None
+    if from_ is Origin.SERVER and text not in set(map(str, MarkKind)):
+        of_a_server = [str(kind) for kind in OF_A_SERVER]
+        item.fault("mark", f"unknown mark '{text}'", hint=suggest(text, of_a_server) or "of a server: " + ", ".join(of_a_server))
+        return None
+    kind = word_of(text, MarkKind, item.pairs["mark"][1], item.faults)
+    if (kind in (MarkKind.BEGIN, MarkKind.PROGRESS) or (kind is MarkKind.END and "next" not in item)) and "phase" not in item:
+        item.fault("mark", f"a mark '{kind}' says of which phase", hint="phase: " + ", ".join(map(str, Phase)))
+    return kind
+
+
 def _versions(item: Table) -> str | None:
     text = item.text("version")
     if text is not None and range_of(text) is None:
         item.fault("version", f"no version and no range of versions: '{text}'", hint="'0.5.4..0.5.9', '0.5.20..' or '..0.5.19'")
+    elif text is not None and backwards(text):
+        item.fault("version", f"a range that holds no version: '{text}'", hint="the older one stands first, as in '0.5.4..0.5.9'")
     return text
 
 
@@ -165,11 +185,14 @@ def _memory(table: Table, name: str) -> MemoryModel | None:
     if inner is None:
         return None
     numbers: Counter[str] = Counter()
+    default = inner.number("default")
+    if default is not None and not 0 < default <= 1:
+        inner.fault("default", "a 'default' is a share, above 0 and at most 1", hint=f"{default / 100:g}?" if 1 < default <= 100 else None)
     model = MemoryModel(
         flag=inner.text("flag"),
         argument=inner.text("argument") or "",
         fraction_of=BudgetOf(of) if (of := inner.choice("fraction_of", [str(word) for word in BudgetOf])) else None,
-        default=inner.number("default"),
+        default=default,
         defaults=tuple(_default(item) for item in inner.tables("defaults", "a default")),
         whole_request=inner.flag("whole_request"),
         shaped_by=inner.texts("shaped_by"),
@@ -247,12 +270,20 @@ def _figure(item: Table, name: str, numbers: Counter[str], *, drafts: bool = Fal
     if line and known.error is None and "value" not in known.groups:
         item.fault("line", "a figure's expression needs a group named 'value'")
     take = "last" if drafts else item.text("take") or "last"
-    if take not in _TAKES and not take.startswith("before:"):
+    before = take.removeprefix("before:")
+    if before == take and take not in _TAKES:
         item.fault("take", f"unknown take '{take}'", hint=suggest(take, _TAKES) or "first, second, last, min, max, sum or before:FACT")
+    elif before != take and before not in FIGURES:
+        item.fault("take", f"unknown figure '{before}'", hint=suggest(before, FIGURES) or ", ".join(FIGURES))
+    unit = "" if drafts else item.text("unit") or ""
+    if unit and fact in facts and not fact.endswith("_gib"):
+        item.fault("unit", f"'{fact}' is no size, and has no unit")
+    elif unit and unit not in UNITS:
+        item.fault("unit", f"unknown unit '{unit}'", hint="one of " + ", ".join(UNITS))
     version, keep = (_versions(item), item.whole("keep", least=1)) if drafts else (None, None)
     hit, miss = _both_samples(item, "a figure")
     figure = Figure(
-        id=f"{name}:figure:{fact}#{numbers[fact]}", fact=fact, line=line, profile=name, unit="" if drafts else item.text("unit") or "",
+        id=f"{name}:figure:{fact}#{numbers[fact]}", fact=fact, line=line, profile=name, unit=unit,
         take=take, version=version, keep=keep or 200, hit=hit, miss=miss, at=item.faults.place(item.node),
     )  # fmt: skip
     item.done()

@@ -87,6 +87,14 @@ def spoken(text: str) -> str:
     return f"{start} … {stop}" if start and stop else f"{start} or newer" if start else f"{stop} or older"
 
 
+def backwards(text: str) -> bool:
+    """Whether a range begins after its end, and so holds no version."""
+    if not _RANGE.search(text):
+        return False
+    start, stop = _RANGE.split(text, maxsplit=1)
+    return beyond(start, stop)
+
+
 def beyond(one: str, bound: str) -> bool:
     """Whether a version is surely later than all that a bound stands for: ``until: "0.6"`` stands for all of 0.6, ``"0.6.3"`` for its post releases too."""
     a, b = version(one), version(bound)
