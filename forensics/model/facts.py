@@ -250,7 +250,9 @@ class Facts(Noun):
 
     seen: tuple[Seen, ...] = ()
     written: tuple[Seen, ...] = ()  # on lines that no program printed: of a manual, a mail, a source file
-    quoted: frozenset[tuple[str, int]] = frozenset()  # source and line of what a program printed and somebody quotes between his own words, beside a log
+    quoted: frozenset[tuple[str, int]] = (
+        frozenset()
+    )  # source and line of what a program printed and somebody quotes between his own words, beside a log
     material: Mapping[str, Material] = field(default_factory=dict)  # source → what kind of text it is
     counts: Mapping[str, int] = field(default_factory=dict)  # rule id → matches, including those not kept
     units: Mapping[str, UnitState] = field(default_factory=dict)

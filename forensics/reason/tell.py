@@ -77,14 +77,19 @@ def _unseen_now(story: Story, verdict: Verdict, last: Life) -> Health:
         return Health.UNKNOWN if not last.ready else Health.HEALTHY if stayed(last, story.lives) else Health.DEGRADED
     # where models are loaded on demand, a load that fails leaves the service up
     gone = Health.DEGRADED if last.ready and story.profile is not None and any(mark.up for mark in story.profile.marks) else Health.FAILED
-    if verdict.by == "root" and verdict.cause not in (
-        Cause.BENCH_OVERLOAD,
-        Cause.WRONG_ENDPOINT,
-        Cause.MASK_CORRUPTION,
-        Cause.UNIT_MISSING,
-        Cause.MISTYPED_UNIT,
-        Cause.EVIDENCE_MISSING,
-    ) and not all(is_quoted(story, s) for s in verdict.signals):
+    if (
+        verdict.by == "root"
+        and verdict.cause
+        not in (
+            Cause.BENCH_OVERLOAD,
+            Cause.WRONG_ENDPOINT,
+            Cause.MASK_CORRUPTION,
+            Cause.UNIT_MISSING,
+            Cause.MISTYPED_UNIT,
+            Cause.EVIDENCE_MISSING,
+        )
+        and not all(is_quoted(story, s) for s in verdict.signals)
+    ):
         return gone
     if verdict.by == "mechanism" and verdict.cause in (Cause.SIGNAL_DEATH, Cause.EXIT_CODE_DEATH):
         return gone  # the log says that the process ended, and nobody that it was started again

@@ -15,6 +15,10 @@ from forensics.ruleset.schema import Profile, Rule
 _REPEATS = ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT")
 _MANY = 64  # a repeat of so many is as good as endless within another
 _WIDE = 2  # endless repeats of nearly anything that may follow each other
+_NESTED, _LONG = "an endless repeat within a repeat, as in '(a+)+'", "a repeat within a long repeat"
+_BACK = "a back reference cannot run in linear time: each try may have to look at the text before it again"
+_ONE_WAY = "bound or drop one of the two, or begin each turn with a character that the inner one cannot take: '(?: \\w+)*'"
+WAY_OUT = {_NESTED: _ONE_WAY, _LONG: _ONE_WAY, _BACK: "capture both under names of their own, and compare them: 'where: hit.a == hit.b'"}
 _OF_A_RULE = ("line", "preceded_by", "followed_by", "not_preceded_by", "not_followed_by")
 
 
@@ -49,7 +53,7 @@ def slow(pattern: str) -> list[str]:
     if names & {"POSSESSIVE_REPEAT", "ATOMIC_GROUP"}:
         found.append("possessive repeats and atomic groups need Python 3.11")
     if names & {"GROUPREF", "GROUPREF_EXISTS"}:
-        found.append("a back reference cannot run in linear time: each try may have to look at the text before it again")
+        found.append(_BACK)
     if names & {"ASSERT", "ASSERT_NOT"}:
         found.append("look-ahead and look-behind cannot run in linear time: use a character class, alternatives, 'where' or 'not_preceded_by'")
     return found or _re2(pattern)
@@ -67,9 +71,9 @@ def _nested(tree: Any, *, inside: int, parted: bool = False) -> Iterator[str]:
         if op in _REPEATS:
             most = min(int(value[1]), 1 << 20)
             if inside > 1 and most > _MANY and not parted:
-                yield "an endless repeat within a repeat, as in '(a+)+'"
+                yield _NESTED
             elif inside > _MANY and most > 8 and not parted:
-                yield "a repeat within a long repeat"
+                yield _LONG
             outer = max(inside, 1) * most if most > 1 else inside
             turn = _flat(value[2])
             ends = [*turn[:1], *turn[-1:]]

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from forensics.model import Frame, Location, Noun, Origin, Role
 from forensics.ruleset import lint_reach, lint_texts
-from forensics.ruleset.expressions import expressions, slow
+from forensics.ruleset.expressions import WAY_OUT, expressions, slow
 from forensics.ruleset.finding import Level, Note
 from forensics.ruleset.places import place
 from forensics.ruleset.scan import Matcher
@@ -57,13 +57,14 @@ def _slow(rules: RuleSet) -> Iterator[Note]:
     for rule in rules.rules:
         for key, pattern in expressions(rule):
             for text in slow(pattern):
-                yield Note(text=f"{rule.id}: {text}", at=place(rule.at, key), level=Level.FAULT)
+                yield Note(text=f"{rule.id}: {text}", at=place(rule.at, key), hint=WAY_OUT.get(text, ""), level=Level.FAULT)
     for profile in rules.profiles:
         places = {f"mark {m.id}": m.at for m in profile.marks} | {f"figure {f.id}": f.at for f in profile.figures}
         for key, pattern in expressions(profile):
             at = place(places[key], "line") if key in places else profile.at
             for text in slow(pattern):
-                yield Note(text=f"profile {profile.name}, {key}: {text}", at=at, hint=pattern[:80], level=Level.FAULT)
+                hint = f"{WAY_OUT[text]}; it is {pattern[:80]}" if text in WAY_OUT else pattern[:80]
+                yield Note(text=f"profile {profile.name}, {key}: {text}", at=at, hint=hint, level=Level.FAULT)
 
 
 def _twice(line: _Line) -> Iterator[Note]:

@@ -102,6 +102,14 @@ class _Reader:
             self._flags(Table(root, faults, "a table of flags"))
         elif isinstance(root, MappingNode) and any(getattr(key, "value", None) == "columns" for key, _ in root.value):
             self._columns(Table(root, faults, "a table of columns"))
+        elif (
+            isinstance(root, MappingNode)
+            and {"id", "role"} & (keys := {getattr(key, "value", None) for key, _ in root.value})
+            and "profile" not in keys
+        ):
+            faults.add(
+                root, "one rule by itself is no list of rules", hint="a list of rules begins with '- id:', and the other keys stand below 'id'"
+            )
         elif root is not None:
             table = Table(root, faults, "a profile")
             profile = profile_of(table)
@@ -229,11 +237,12 @@ def rule_of(table: Table) -> Rule:
     if role in _NEEDS_CAUSE and "cause" not in table:
         table.faults.add(table.node, f"a rule of role {role} needs a cause")
     line = _line(table)
+    broken = line is not None and shape(line).error is not None  # which has been said: its groups are not known
     groups: frozenset[str] = shape(line).groups if line else frozenset()
     when, where = _condition(table, "when"), _condition(table, "where")
     if where and "line" not in table:
         table.fault("where", "'where' joins a line with facts, and there is no 'line'", hint="put it into 'when'")
-    elif where:
+    elif where and not broken:
         _joinable(table, where, groups)
     since, until = _versions(table)
     scope, within, pick = _scope(table)
@@ -262,7 +271,7 @@ def rule_of(table: Table) -> Rule:
         phase=table.word("phase", Phase),
         direction=str(direction) if direction else None,
         where=where,
-        captures=_captures(table, groups),
+        captures=_captures(table, None if broken else groups),
         preceded_by=expressions(table, "preceded_by"),
         followed_by=expressions(table, "followed_by"),
         not_preceded_by=expressions(table, "not_preceded_by"),
@@ -348,13 +357,13 @@ def _versions(table: Table) -> tuple[str | None, str | None]:
     return since, until
 
 
-def _captures(table: Table, groups: frozenset[str]) -> Mapping[str, str]:
+def _captures(table: Table, groups: frozenset[str] | None) -> Mapping[str, str]:
     inner = table.table("captures")
     found: dict[str, str] = {}
     for name, (key, _) in (inner.pairs if inner is not None else {}).items():
         assert inner is not None
         type_ = inner.text(name)
-        if name not in groups:
+        if groups is not None and name not in groups:
             hint = suggest(name, groups) or ("the groups are " + ", ".join(sorted(groups)) if groups else "write it as (?P<name>…)")
             table.faults.add(key, f"the line has no group '{name}'", hint=hint)
         elif type_ is not None and type_ not in TYPES:

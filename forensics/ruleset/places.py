@@ -9,6 +9,7 @@ from yaml.nodes import MappingNode, Node, SequenceNode
 
 from forensics.errors import RuleError
 from forensics.model import Location
+from forensics.model.counted import counted
 from forensics.ruleset import sources
 from forensics.ruleset.nodes import Faults, compose
 
@@ -57,14 +58,17 @@ def _tables(shown: str) -> Tables:
 
 
 def layout(files: list[Path]) -> list[RuleError]:
-    """Blanks at line ends and tabs, which nobody sees and a diff shows."""
+    """Blanks and tabs at line ends, which nobody sees and a diff shows. Line ends of Windows are one thing to mend, in however many lines."""
     found: list[RuleError] = []
     for file in files:
         try:
             lines = sources.content(file).split(b"\n")
         except (OSError, RuleError):  # said by whoever loads it
             continue
-        for number, line in enumerate(lines, start=1):
+        if odd := [number for number, line in enumerate(lines, start=1) if line.endswith(b"\r")]:
+            at = Location(sources.shown(file), odd[0], 1)
+            found.append(RuleError(f"Windows line ends (in {counted(len(odd), 'line')})", at=at, hint="save it with plain line feeds"))
+        for number, line in enumerate((line.removesuffix(b"\r") for line in lines), start=1):
             kept = line.rstrip(b" \t\r")
             if kept != line:
                 at = Location(sources.shown(file), number, len(kept.decode("utf-8", "replace")) + 1)

@@ -89,6 +89,20 @@ def test_a_fault_is_named_with_its_place_and_a_way_out(faults_of: Faults, text: 
     assert f"causes/memory.yaml:{fault}" in faults_of(causes__memory=text)
 
 
+def test_of_a_broken_expression_nothing_else_is_said(faults_of: Faults) -> None:
+    text = _with("'Not enough memory\\.", "'Not (enough memory\\.").replace("phase: kv-pool", "captures: {n: int}\n      where: hit.m > 5", 1)
+    (fault,) = faults_of(causes__memory=text)
+    assert "no regular expression" in fault
+
+
+def test_a_rule_that_is_in_no_list_is_said_once(faults_of: Faults) -> None:
+    (fault,) = faults_of(causes__memory="id: my.rule\nrole: context\nline: 'no memory'\nsays: it\n")
+    assert (
+        fault
+        == "causes/memory.yaml:1:1: one rule by itself is no list of rules (a list of rules begins with '- id:', and the other keys stand below 'id')"
+    )
+
+
 def test_all_faults_of_all_files_come_in_one_go(faults_of: Faults) -> None:
     faults = faults_of(causes__memory=_with("gpu-oom-init", "oom").replace("role: root", "role: rot"), causes__other=_with("[weights,", "[wieghts,"))
     assert [fault.split(":")[0] for fault in faults] == ["causes/memory.yaml"] * 2 + ["causes/other.yaml"] * 2
