@@ -66,7 +66,11 @@ def list_(rule_paths: tuple[Path, ...], cause: str | None, server: str | None, r
         return
     room = screen.width(None, sys.stdout) if sys.stdout.isatty() else None
     lines = tabulate([_row(describe.data(item)) for item in chosen], tablefmt="plain", disable_numparse=True).splitlines()
-    screen.show("".join(f"{line[:room].rstrip()}\n" for line in lines))
+    screen.show("".join(f"{_cut(line.rstrip(), room)}\n" for line in lines))
+
+
+def _cut(line: str, room: int | None) -> str:
+    return line if room is None or len(line) <= room else f"{line[: room - 1].rstrip()}…"
 
 
 def _fits(data: dict[str, object], *, cause: str | None, server: str | None, role: str | None) -> bool:

@@ -318,6 +318,19 @@ def test_own_rules_are_listed_alone(own: Path, capsys: pytest.CaptureFixture[str
     assert [json.loads(line)["id"] for line in out.splitlines()] == ["my.truncated"]
 
 
+def test_what_a_terminal_has_no_room_for_ends_in_an_ellipsis(own: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    code, out, _ = _said(["rules", "list"], capsys)
+    cut = [line for line in out.splitlines() if line.endswith("…")]
+    assert code == 0
+    assert cut
+    assert all(len(line) <= 80 for line in out.splitlines())
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: False)
+    whole = _said(["rules", "list"], capsys)[1].splitlines()
+    assert all(any(line.startswith(short.removesuffix("…")) for line in whole) for short in cut)
+
+
 def test_profiles_and_marks_are_listed_too(own: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "sglang" in [line.split()[0] for line in _said(["rules", "list", "--what", "profiles"], capsys)[1].splitlines()]
     marks = _said(["rules", "list", "--what", "marks", "--server", "sglang"], capsys)[1].splitlines()
