@@ -12,8 +12,10 @@ from forensics import lazily, significance
 from forensics.errors import TargetError
 from forensics.model import BenchRun, Matrix
 from forensics.model.comparison import FAILED, Comparison, Difference, Judgement
+from forensics.model.facts import NOT_SET
 from forensics.parse.called import called
 from forensics.ruleset.shipped import shipped_rules
+from forensics.unlike import reckoned, unlike
 
 if TYPE_CHECKING:
     from forensics.ruleset.schema import RuleSet
@@ -36,12 +38,11 @@ _SAMPLES = {
 _SHARES = lazily.pattern(r"accuracy|pass|correct|match|(?:^|_)acc(?:_|$)|invalid|rate$|(?:^|_)f1$|share")
 # what tools call by one name and reckon each in its own way: the gaps of one request, or all gaps, with or without the first token
 _OWN = lazily.pattern(r"(?:^|_)(?:itl|tpot)(?:_|$)")
-_RECKONED_ALIKE = ({"guidellm"}, {"aiperf", "genai_perf"})
 CORRECT, LENGTH, CAME_BACK = "correct", "acceptance length", "share of the tokens that came back"
 HALF = 0.5  # of the tokens that were generated: with fewer in the answers, they were turned away or cut, and quick for that
-OTHER_LOAD = 0.1  # of the tokens a request has: beyond it the two were asked for other things
 WELCH = "Welch"
 Runs = Sequence[BenchRun]
+Rows = Sequence[Matrix]
 T = TypeVar("T")
 
 
@@ -80,7 +81,7 @@ def compare(
             [*_hollow(before, after), *_cut_short(before, after)] or _unanswered(label if len(pairs) > 1 else "", before, after, tolerance)
         )
     if len(pairs) == 1:
-        warnings.extend(_unlike(*pairs[0][1:]))
+        warnings.extend(unlike(*pairs[0][1:]))
     trees, trees_new = (_by_tree(*both, of_server=lambda: rules().columns.of_server) for both in (sides, sides[::-1]))
     rows, rows_base, rows_new = _paired(trees, trees_new)
     if rows and trees.keys() != trees_new.keys() and not rows_base and not rows_new:
@@ -96,8 +97,8 @@ def compare(
         new=new_word,
         tolerance=tolerance,
         differences=tuple(sorted(found, key=lambda d: (order.index(d.judgement), rank.get(d.metric, len(rank))))),
-        only_base=(*only_base, *rows_base),
-        only_new=(*only_new, *rows_new),
+        only_base=(*only_base, *rows_base, *_figures_of_one(pairs), *_cells_of_one(rows)),
+        only_new=(*only_new, *rows_new, *_figures_of_one(_turned(pairs)), *_cells_of_one(_turned(rows))),
         warnings=tuple(dict.fromkeys(warnings)),
     )
 
@@ -138,7 +139,7 @@ def _by_configuration(runs: Runs) -> dict[str, list[BenchRun]]:
     found: dict[str, list[BenchRun]] = {}
     for run in runs:
         if run.metrics or run.asked:
-            told = {k: v for k, v in run.configuration.items() if k not in ("backend", "tag", "model_id")}
+            told = {k: v for k, v in run.configuration.items() if k not in ("backend", "tag", "model_id") and v != NOT_SET}
             found.setdefault(", ".join(f"{name} {value}" for name, value in sorted(told.items())), []).append(run)
     return found
 
@@ -201,28 +202,6 @@ def _unanswered(where: str, base: Runs, new: Runs, tolerance: float) -> list[str
     return [f"{told}. The difference may be chance (p = {chance:.2g}){by_share}: more requests would tell"]
 
 
-def _unlike(base: Runs, new: Runs) -> Iterator[str]:
-    """Settings in which the two differ: then it is not the same benchmark."""
-    ours, theirs = dict(new[0].configuration), dict(base[0].configuration)
-    for name in sorted(ours.keys() & theirs.keys()):
-        if ours[name] != theirs[name]:
-            yield f"{name} was {theirs[name]}, and is {ours[name]} now"
-    for what, name in (("input", "total_input_tokens"), ("output", "total_output_tokens")):
-        before, after = (_a_request(name, side) for side in (base, new))
-        if before and after and abs(after - before) > OTHER_LOAD * before:
-            yield f"a request had {before:.0f} {what} tokens on the mean, and has {after:.0f} now: that is another load"
-    if base[0].tool != new[0].tool:
-        own = "; gaps between tokens are reckoned each in its own way, and not judged" if _reckoned(base[0]) != _reckoned(new[0]) else ""
-        yield f"the base is of {base[0].tool}, the new one of {new[0].tool}{own}"
-
-
-def _a_request(name: str, runs: Runs) -> float | None:
-    """The mean of a total over the requests that were answered."""
-    told = [(called(run.metrics).get(name), run.ok) for run in runs]
-    known = [(total, ok) for total, ok in told if total is not None and ok]
-    return sum(total for total, _ in known) / sum(ok for _, ok in known) if known else None
-
-
 def _came_back(runs: Runs) -> float | None:
     """Which share of the tokens that a server counted is in its answers; None where no run says."""
     again = [run.came_back for run in runs if run.came_back is not None]
@@ -242,6 +221,19 @@ def _cut_short(base: Runs, new: Runs) -> list[str]:
 # --------------------------------------------------------------------------- figures of runs
 
 
+def _figures_of_one(pairs: Sequence[tuple[str, list[BenchRun], list[BenchRun]]]) -> Iterator[str]:
+    """Figures to judge by that only the first side has, of two by the same tool in which something was answered: they are no number in the other, or were left out."""
+    for label, ours, theirs in pairs:
+        if ours[0].tool == theirs[0].tool and all(any(run.ok != 0 for run in side) for side in (ours, theirs)):
+            there = {name for run in theirs for name in (*run.metrics, *called(run.metrics))}
+            names = dict.fromkeys(name for run in ours for name in run.metrics if name not in there and not there & called({name: 0.0}).keys())
+            yield from (f"{label} {name}" if len(pairs) > 1 else name for name in names if _sense(name))
+
+
+def _turned(pairs: Sequence[tuple[str, T, T]]) -> list[tuple[str, T, T]]:
+    return [(label, new, base) for label, base, new in pairs]
+
+
 def _of_runs(where: str, base: Runs, new: Runs, tolerance: float) -> Iterator[Difference]:
     lost = _failures(where, base, new, tolerance)
     if lost is not None:
@@ -249,10 +241,11 @@ def _of_runs(where: str, base: Runs, new: Runs, tolerance: float) -> Iterator[Di
     if not all(any(run.ok != 0 for run in side) for side in (base, new)):
         return  # figures of a run in which nothing was answered are noughts, and look like a fast server
     before_back, after_back = _came_back(base), _came_back(new)
-    if before_back is not None and after_back is not None and min(before_back, after_back) < HALF:
+    if before_back is not None and after_back is not None:
         yield judged(where, CAME_BACK, before_back, after_back, tolerance, chance=None)
+    if before_back is not None and after_back is not None and min(before_back, after_back) < HALF:
         return
-    apart = _reckoned(base[0]) != _reckoned(new[0])
+    apart = reckoned(base[0]) != reckoned(new[0])
     for metric, before, after in _figures(base, new):
         chance, by, of = _chance(metric, before, after, base, new)
         found = judged(where, metric, _mean(before), _mean(after), tolerance, chance=chance, by=by, of=of)
@@ -275,10 +268,6 @@ def _figures(base: Runs, new: Runs) -> Iterator[tuple[str, list[float], list[flo
     for metric in dict.fromkeys(name for told in before for name in told):
         if metric not in known and metric != "failed" and any(metric in told for told in after):
             yield metric, [told[metric] for told in before if metric in told], [told[metric] for told in after if metric in told]
-
-
-def _reckoned(run: BenchRun) -> int:
-    return next((n for n, tools in enumerate(_RECKONED_ALIKE) if run.tool in tools), -1)
 
 
 def _lost(runs: Runs) -> tuple[int, int] | None:
@@ -339,8 +328,20 @@ def _tails(percentile: float, base: Sequence[float], new: Sequence[float]) -> fl
 # --------------------------------------------------------------------------- rows of a matrix
 
 
+_MEASURES = (("correct", CORRECT), ("accept_len", LENGTH), ("speed", "tokens per second"))
+
+
+def _cells_of_one(rows: Sequence[tuple[str, Rows, Rows]]) -> tuple[str, ...]:
+    """What only the first side measured of trees that both have: a cell of the other is empty, or holds no number."""
+    found: list[str] = []
+    for measure, name in _MEASURES:
+        ours, theirs = ({label for label, *sides in rows if any(getattr(row, measure) is not None for row in sides[n])} for n in (0, 1))
+        found += [f"{label} {name}" for label, *_ in rows if label in ours - theirs] if theirs else [name] if ours else []
+    return tuple(found)
+
+
 def _of_rows(where: str, base: Sequence[Matrix], new: Sequence[Matrix], tolerance: float) -> Iterator[Difference]:
-    for metric, name in (("correct", CORRECT), ("accept_len", LENGTH), ("speed", "tokens per second")):
+    for metric, name in _MEASURES:
         before, after = ([v for row in side if (v := getattr(row, metric)) is not None] for side in (base, new))
         if not before or not after:
             continue
@@ -369,8 +370,7 @@ def judged(
     moved = (
         new - base if _SHARES.search(metric) and 0 <= base <= 1 and 0 <= new <= 1 else change if change is not None else math.copysign(math.inf, new)
     )
-    name = metric.replace(" ", "_")
-    sense = 0 if _NEITHER.search(name) else 1 if _UP.search(name) or name == "tokens_per_second" else -1 if _DOWN.search(name) else 0
+    sense = _sense(metric)
     if sense == 0:
         judgement = Judgement.NOTED
     elif new == base or abs(moved) <= tolerance or (chance is not None and chance >= (OF_REPETITIONS if by == WELCH else CHANCE)):
@@ -378,6 +378,12 @@ def judged(
     else:
         judgement = Judgement.BETTER if moved * sense > 0 else Judgement.WORSE
     return Difference(where=where, metric=metric, base=base, new=new, change=change, judgement=judgement, chance=chance, by=by, of=of)
+
+
+def _sense(metric: str) -> int:
+    """1 where higher is better, -1 where lower is, 0 where it is no figure to judge by."""
+    name = metric.replace(" ", "_")
+    return 0 if _NEITHER.search(name) else 1 if _UP.search(name) or name == "tokens_per_second" else -1 if _DOWN.search(name) else 0
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -108,6 +108,7 @@ class Matrix(Noun):
 
 ANY_CLIENT = "client"  # the tool of a run of which neither a command nor a shape says what made it
 
+NOT_SET = "not set"  # in a configuration: it was saved as null
 
 # as a benchmark prints them, and as it saves them: the answers tokenized again, and what the server counted
 RETOKENIZED = (("total_generated_tokens_retokenized", "total_generated_tokens"), ("total_output_tokens_retokenized", "total_output_tokens"))

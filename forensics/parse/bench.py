@@ -15,6 +15,7 @@ from typing import Any, BinaryIO
 
 from forensics import lazily
 from forensics.model import NO_COLUMNS, BenchRow, BenchRun, Columns, Problem
+from forensics.model.facts import NOT_SET
 from forensics.parse import client, guided, load, matrix, nested, peer, profiled, sent, slim, unfold, wording
 from forensics.parse.matrix import number_of, snake
 from forensics.parse.measured import Measured, inside
@@ -401,7 +402,8 @@ def _object(value: Mapping[str, Any], line_no: int, raw: str, into: _Gathered, c
         shares = inside(value, "percentiles")
         into.metrics.update({_percentile(p, "latency"): number for p in shares if p.isdigit() and (number := number_of(shares[p])) is not None})
     into.samples.update({name: single for name in _SAMPLES if (single := _single(value.get(name)))})
-    into.configuration.update({name: str(value[name])[:80] for name in _CONFIGURATION if isinstance(value.get(name), (str, int, float))})
+    told = {name: NOT_SET if value[name] is None else value[name] for name in _CONFIGURATION if name in value}
+    into.configuration.update({name: str(item)[:80] for name, item in told.items() if isinstance(item, (str, int, float))})
     done, lost, prompts = matrix.count(value, _OK), matrix.count(value, _FAILED), matrix.count(value, ("num_prompts", "num_requests"))
     into.ok = done if done is not None else into.ok
     errors = value.get("errors")

@@ -313,3 +313,62 @@ def test_a_run_whose_tokens_did_not_come_back_is_worse_however_quick_it_was(monk
     assert any("of the tokens that the new result counts 10% came back" in w for w in found.warnings)
     assert "a request had 32 output tokens on the mean, and has 200 now: that is another load" in found.warnings
     assert not compare(base, base).warnings
+
+
+def printed(asked: int = 200, *, again: int | None = None, ttft: float | str = 120.0) -> str:
+    lines = [f"Successful requests: {asked}", "Failed requests: 0", f"Total generated tokens: {128 * asked}"]
+    lines += [f"Total generated tokens (retokenized): {again}"] if again is not None else []
+    return "\n".join(
+        [
+            "============ Serving Benchmark Result ============",
+            *lines,
+            "Output token throughput (tok/s): 426.67",
+            f"Mean TTFT (ms): {ttft}",
+            "=" * 50,
+            "",
+        ]
+    )
+
+
+def of_text(tmp_path: Path, base: str, new: str) -> Comparison:
+    for name, text in (("base.txt", base), ("new.txt", new)):
+        (tmp_path / name).write_text(text)
+    return compare(str(tmp_path / "base.txt"), str(tmp_path / "new.txt"))
+
+
+@pytest.mark.parametrize(
+    ("again", "judgement"), [(25400, Judgement.SAME), (23800, Judgement.WORSE), (15000, Judgement.WORSE), (2400, Judgement.WORSE), (None, None)]
+)
+def test_the_share_of_the_tokens_that_came_back_is_a_figure_like_others(again: int | None, judgement: Judgement | None, tmp_path: Path) -> None:
+    found = of_text(tmp_path, printed(again=25500), printed(again=again, ttft=60.0))
+    told = [d for d in found.differences if d.metric == "share of the tokens that came back"]
+    assert [(d.judgement, round(d.base, 4), round(d.new, 4)) for d in told] == (
+        [] if again is None else [(judgement, 0.9961, round(again / 25600, 4))]
+    )
+    assert ("mean_ttft_ms" in {d.metric for d in found.differences}) == (again is None or again > 12800)
+
+
+def test_another_number_of_requests_and_a_limit_that_was_not_set_are_said(tmp_path: Path) -> None:
+    assert of_text(tmp_path, printed(), printed(1000)).warnings == ("200 requests were asked, and 1000 are now",)
+    assert of_text(tmp_path, printed(), printed()).warnings == ()
+    base, new = result(1, samples=False), result(2, samples=False)
+    assert compared(tmp_path, {**base, "max_concurrency": None}, {**new, "max_concurrency": 4}).warnings == (
+        "max_concurrency was not set, and is 4 now",
+    )
+    assert compared(tmp_path, {**base, "max_concurrency": 4}, {**new, "max_concurrency": None}).warnings == (
+        "max_concurrency was 4, and is not set now",
+    )
+    assert compared(tmp_path, {**base, "max_concurrency": None}, {**new, "max_concurrency": None}).warnings == ()
+    assert compared(tmp_path, base, {**new, "max_concurrency": 4}).warnings == ()  # nobody says what it was
+
+
+def test_what_is_no_number_on_one_side_is_named(tmp_path: Path) -> None:
+    rows = [{"budget": b, "topk": k, "accept_len": 2.0, "accuracy": 0.95, "n": 200} for b, k in [(4, 1), (16, 4), (32, 4)]]
+    lost = [*rows[:2], {**rows[2], "accuracy": float("nan")}]
+    found = compared(tmp_path, rows, lost)
+    assert (found.only_base, found.only_new) == (("budget=32 topk=4 correct",), ())
+    found = compared(tmp_path, [*rows[:2], {**rows[2], "accuracy": None, "accept_len": None}], rows)
+    assert (found.only_base, found.only_new) == ((), ("budget=32 topk=4 correct", "budget=32 topk=4 acceptance length"))
+    without = [{name: item for name, item in row.items() if name != "accuracy"} for row in rows]
+    assert compared(tmp_path, rows, without).only_base == ("correct",)
+    assert of_text(tmp_path, printed(), printed(ttft="nan")).only_base == ("mean_ttft_ms",)
