@@ -65,7 +65,7 @@ life.core_at_end         bool    -      one of its processes left a core as it e
 life.stop_asked          bool    -      somebody asked it to stop
 life.count               number  count  lives seen
 life.failed_count        number  count  lives that failed
-life.lived_s             number  s      from start to end, or to the capture
+life.lived_s             number  s      from start to end; unknown of a life that has not ended
 life.started_at          number  epoch  start of the main process
 life.listening_at        number  epoch  port bound
 life.ready_at            number  epoch  ready

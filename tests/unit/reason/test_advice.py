@@ -54,6 +54,29 @@ def test_a_whole_number_is_advised_as_somebody_types_it(number: float, typed: st
     assert advice_line(advice) == f"lower --max-running-requests to {typed}"
 
 
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        ("ask for less at once", "ask for less at once [--max-running-requests: lower, to 64]"),
+        ("--max-running-requests 64 is what it can hold", "--max-running-requests 64 is what it can hold"),
+    ],
+)
+def test_a_text_with_a_flag_is_shown_with_the_change_unless_it_names_it(words: str, line: str, tmp_path: Path) -> None:
+    rule = AdviceRule(text=words, flag="--max-running-requests", direction="lower", to=64.0)
+    advice = _advice(rule, None, {}, known(tmp_path, "/m"))
+    assert advice is not None
+    assert advice_line(advice) == line
+
+
+def test_how_long_a_life_lasted_is_known_once_it_has_ended(tmp_path: Path) -> None:
+    begun = "May 09 10:00:00 gpu01 systemd[1]: Started sglang.service - LLM.\nMay 09 10:00:02 gpu01 python[400]: starts\n"
+    ended = "May 09 10:00:31 gpu01 systemd[1]: sglang.service: Main process exited, code=exited, status=1/FAILURE\n"
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    assert known_facts(story(folder(tmp_path / "a", journal=begun))).value("life.lived_s") is None
+    assert known_facts(story(folder(tmp_path / "b", journal=begun + ended))).value("life.lived_s") == 31
+
+
 def test_what_begins_with_a_dash_is_no_operand_of_a_command(tmp_path: Path) -> None:
     # systemctl cat -Hroot@elsewhere.service would log in elsewhere
     journal = (
