@@ -18,6 +18,7 @@ from forensics.errors import UsageError
 SYSTEM_CLOCK: Callable[[], float] = time.time
 
 DAY_S = 86400.0
+APART_S = 2.0  # stamps of two programs on one event lie this far apart, and no clock was set
 _FIRST, _AFTER_LAST = -30610224000.0, 253402300799.0  # the years of four digits
 
 # the abbreviations of glibc's locales, for journals that were saved under the language of whoever logged in; no word means two months in two of them
@@ -222,6 +223,13 @@ def parse_span(text: str) -> float | None:
     except ValueError:  # digits that float() does not know
         return None
     return total if math.isfinite(total) else None
+
+
+def between(began: float | None, ended: float | None) -> float | None:
+    """Seconds from one time to another; None where one is not known, or where the second lies before the first: the two contradict each other."""
+    if began is None or ended is None or ended - began < -APART_S:
+        return None
+    return max(0.0, ended - began)
 
 
 def parse_typed(text: str, *, now: float) -> float:

@@ -5,19 +5,20 @@ Assumes nothing where neither proves it.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 from forensics import clock, lazily
-from forensics.model import BenchRun, Frame, PartKind, Record, UnitState
+from forensics.model import BenchRun, Frame, Origin, PartKind, Record, UnitState
 from forensics.parse import client
 
 _STEP_S = 900.0  # zones differ by quarters of an hour
 _MOST = 56  # of them: fourteen hours
 _NEAR_S = 2.5
-_ENDS = "end"
+_ENDS, _STARTS = "end", "start"
 _TOLD = 5  # names of zones that are told of
 _LEAST = 12  # characters of a line that is not found twice by chance
 _SURE = 40
@@ -35,7 +36,7 @@ class Zone(NamedTuple):
 
 
 def zones(frames: Iterable[Frame], states: Sequence[State], record: Callable[[Frame], Record]) -> Mapping[str, Zone]:
-    """The zones of the sources that have none of their own, where the same line, or the end of the same process, tells them; UTC is one of them."""
+    """The zones of the sources that have none of their own, where the same line, or the same start or end of a unit, tells them; UTC is one of them."""
     zoned: dict[Event, dict[float, str]] = {}
     bare: dict[str, dict[Event, set[float]]] = {}
     kept = list(frames)
@@ -49,12 +50,14 @@ def zones(frames: Iterable[Frame], states: Sequence[State], record: Callable[[Fr
         else:
             bare.setdefault(frame.source, {}).setdefault(event, set()).add(at)
     _add_states(states, zoned, bare)
+    _add_starts(states, zoned, bare, {})
     found = _by_events(bare, zoned)
     by_name = {source: zone for source, zone in _by_offset(kept, states).items() if source not in found}
     for source, zone in by_name.items():  # by which other sources may be found in turn
         for event, times in bare.pop(source, {}).items():
             for at in times:
                 zoned.setdefault(event, {})[at - zone.east_s] = source
+    _add_starts(states, zoned, bare, by_name)
     return {**by_name, **found, **(_by_events(bare, zoned) if by_name else {})}
 
 
@@ -197,11 +200,12 @@ def _of_source(source: str, events: Mapping[Event, set[float]], zoned: Mapping[E
         if where == source or abs(quarters) > _MOST or abs(at - other - quarters * _STEP_S) > _NEAR_S:
             continue
         votes[quarters] += 1
-        sure = sure or len(event[2]) >= _SURE or event[0] == _ENDS
+        told = event[0] in (_ENDS, _STARTS)
+        sure = sure or told or len(event[2]) >= _SURE
         text = event[2] if len(event[2]) <= _SURE else event[2][:_SURE] + "…"
         proof.setdefault(
             quarters,
-            f"{where} has the same {'end' if event[0] == _ENDS else 'line'} {abs(quarters) * 15} minutes {'earlier' if quarters > 0 else 'later'}: {text}",
+            f"{where} has the same {event[0] if told else 'line'} {abs(quarters) * 15} minutes {'earlier' if quarters > 0 else 'later'}: {text}",
         )
     if len(votes) != 1 or not (sure or votes.total() >= 2):
         return None
@@ -225,12 +229,69 @@ def _add_states(states: Sequence[State], zoned: dict[Event, dict[float, str]], b
     for (source, unit), (at, has_zone) in ends.items():
         event: Event = (_ENDS, None, unit)
         if has_zone:
-            zoned.setdefault(event, {})
-            # one event of several sources: the zone is the same, and so is the moment
-            if not any(abs(at - other) <= _NEAR_S for other in zoned[event]):
-                zoned[event][at] = source
+            _put(zoned, event, at, source)
         else:
             bare.setdefault(source, {}).setdefault(event, set()).add(at)
+
+
+def _put(zoned: dict[Event, dict[float, str]], event: Event, at: float, source: str) -> None:
+    """One event of several sources is one moment, as the zone of each is known."""
+    if not any(abs(at - other) <= _NEAR_S for other in zoned.setdefault(event, {})):
+        zoned[event][at] = source
+
+
+def _add_starts(
+    states: Sequence[State], zoned: dict[Event, dict[float, str]], bare: dict[str, dict[Event, set[float]]], known: Mapping[str, Zone]
+) -> None:
+    """The start of a unit that runs: as its state has it, and as systemd's line does, where one line alone can be meant."""
+    for _, state in states:
+        if state.since is None or not state.source or not (verb := _start_verb(state)):
+            continue
+        event: Event = (_STARTS, None, state.name)
+        own, zone = _has_zone(state), known.get(state.source)
+        since = state.since if own or zone is None else state.since - zone.east_s
+        if own or zone is not None:
+            for events in bare.values():
+                lines = [at for line, times in events.items() if _is_start(line, verb, state) for at in times]
+                if (at := _meant(lines, since, state, ())) is not None:
+                    events.setdefault(event, set()).add(at)
+                    _put(zoned, event, since, state.source)
+        else:
+            places = {at: source for line, times in zoned.items() if _is_start(line, verb, state) for at, source in times.items()}
+            stamps = _stamps(state)
+            offsets = clock.named_offsets(clock.zone_name(stamps[-1][1])) if stamps else ()
+            if (at := _meant(places, since, state, offsets)) is not None:
+                _put(zoned, event, at, places[at])
+                bare.setdefault(state.source, {}).setdefault(event, set()).add(since)
+
+
+def _start_verb(state: UnitState) -> str:
+    """How systemd's line begins that is of the moment behind "since"; none for a unit that waits to be started again."""
+    if state.active == "activating":
+        return "" if (state.sub or "").startswith("auto-restart") else "Starting "
+    return "Started " if state.active in ("active", "reloading", "refreshing") else ""
+
+
+def _is_start(line: Event, verb: str, state: UnitState) -> bool:
+    """systemd names the unit, before 250 by its description alone."""
+    origin, _, text = line
+    if origin != str(Origin.SYSTEMD) or not text.startswith(verb):
+        return False
+    what = text[len(verb) :].rstrip(".…")
+    return what == state.name or what.startswith(f"{state.name} - ") or (bool(state.description) and what == (state.description or "").rstrip(".…"))
+
+
+def _meant(lines: Iterable[float], since: float, state: UnitState, offsets: Sequence[float]) -> float | None:
+    """The one start that a state may speak of: quarters of an hour apart, by an offset that its zone's name stands for, and none after it until it was asked."""
+    starts = sorted(lines)
+    until_s = math.inf if state.ago_s is None else state.ago_s
+    fits = []
+    for at in starts:
+        quarters = round((since - at) / _STEP_S)
+        apart = abs(quarters) <= _MOST and abs(since - at - quarters * _STEP_S) <= _NEAR_S
+        if apart and (not offsets or quarters * _STEP_S in offsets) and not any(_NEAR_S < later - at <= until_s for later in starts):
+            fits.append(at)
+    return fits[-1] if fits and fits[-1] - fits[0] <= _NEAR_S else None
 
 
 def _note_end(ends: dict[tuple[str, str], tuple[float, bool]], source: str, text: str, at: float, *, zoned: bool) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from forensics import clock
 from forensics.model import Advice, Capture, Cause, Diagnosis, End, EndKind, Facts, Health, TargetKind
 from forensics.reason import cite, memory, pace, remedy, tell
 from forensics.reason.advice import advise, concrete
@@ -53,7 +54,7 @@ def _diagnosed(facts: Facts, rules: RuleSet, capture: Capture, again: LookAgain 
     life = story.issue
     dead = life.alive is not True and life.end.kind is not EndKind.NONE
     cited = cite.cite(story, verdict, signals, said.new)
-    starting_at = story.at - life.started_at if life.alive and story.at is not None and life.started_at is not None else None
+    active_for_s = clock.between(life.started_at, story.at) if life.alive else None
     phase = phase_at(story, verdict)
     found = Diagnosis(
         target=capture.target.name,
@@ -74,7 +75,7 @@ def _diagnosed(facts: Facts, rules: RuleSet, capture: Capture, again: LookAgain 
         behind=life.behind if not life.ready else None,
         started_at=life.started_at,
         active_at=life.active_at,
-        active_for_s=starting_at,
+        active_for_s=active_for_s,
         listening_at=life.listening_at,
         ready_at=life.ready_at,
         ready_expected_at=pace.expected_at(story),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from forensics import clock
 from forensics.model import Behind, MarkKind, Phase, PhaseSpan, Progress, Record
 from forensics.reason.figures import bar_seconds, whole
 from forensics.reason.ranks import behind, directs, numbered
@@ -25,7 +26,7 @@ LOADING = (
 OF_ALL = (Phase.BIND, Phase.WARMUP, Phase.READY, Phase.SERVING, Phase.STOPPING)  # phases of the server as a whole
 TELLING = (MarkKind.BEGIN, MarkKind.END, MarkKind.PROGRESS, MarkKind.LISTENING, MarkKind.READY, MarkKind.SERVING)  # kinds of marks that tell a phase
 MOST_RANKS = 1024
-SET_BACK_S = 2.0  # stamps of two programs on one event lie this far apart, and no clock was set
+SET_BACK_S = clock.APART_S
 WARM_UP_REQUESTS = 4  # lines: a warm-up writes one or two
 FRAME = "frame"  # a profile's word for a mark that is a line of a traceback: it says where it failed, not when that began
 

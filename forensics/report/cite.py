@@ -364,9 +364,7 @@ def covered(name: str) -> str:
 
 def age_s(d: Diagnosis) -> float | None:
     """Seconds from the last step of the progress to the look at it, where both times are known and it is still under way."""
-    if d.progress is None or d.progress.at is None or d.captured_at is None or d.died_at is not None:
-        return None
-    return max(0.0, d.captured_at - d.progress.at)
+    return None if d.progress is None or d.died_at is not None else clock.between(d.progress.at, d.captured_at)
 
 
 def steps(d: Diagnosis) -> str:
@@ -398,8 +396,8 @@ def rank_name(rank: str) -> str:
 
 
 def ready_after_s(life: Life) -> float | None:
-    """Seconds from start to ready, where both are known."""
-    return None if life.ready_at is None or life.started_at is None else life.ready_at - life.started_at
+    """Seconds from start to ready, where both are known and agree."""
+    return clock.between(life.started_at, life.ready_at)
 
 
 def life_line(life: Life) -> str:

@@ -263,7 +263,7 @@ def _lives(d: Diagnosis, width: int, verbose: bool) -> list[str]:
         rows.append([f"… {len(d.lives) - len(kept)} earlier", "", ""])
     room = width - len(_INDENT) - 23 - 2 - 9 - 2
     for life in kept:
-        lived = life.lived_s if life.lived_s is not None else life.ended_at - life.started_at if life.ended_at and life.started_at else None
+        lived = life.lived_s if life.lived_s is not None else clock.between(life.started_at, life.ended_at)
         rows.append([cite.stamp(life.started_at) or "start not seen", cite.took(lived), "\n".join(cite.wrapped(cite.life_line(life), room))])
     return _table(rows, align="lrl")
 

@@ -195,3 +195,11 @@ def test_months_of_other_languages_are_read(text: str, month: int) -> None:
 def test_a_word_that_is_no_month_is_no_time() -> None:
     assert clock.parse_stamp("Xyz 14 10:15:18", year=2026) is None
     assert clock.parse_stamp("13月 14 10:15:18", year=2026) is None
+
+
+@pytest.mark.parametrize(
+    ("began", "ended", "seconds"),
+    [(100.0, 162.0, 62.0), (100.0, 100.0, 0.0), (100.0, 98.5, 0.0), (100.0, 97.0, None), (None, 100.0, None), (100.0, None, None), (0.0, 5.0, 5.0)],
+)
+def test_times_that_contradict_each_other_have_no_span_between_them(began: float | None, ended: float | None, seconds: float | None) -> None:
+    assert clock.between(began, ended) == seconds

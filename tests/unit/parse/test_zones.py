@@ -8,6 +8,7 @@ import pytest
 
 from forensics import clock
 from forensics.model import Diagnosis
+from forensics.report import cite
 from tests.unit.reason.telling import diagnosed, folder
 
 END = clock.parse_stamp("2026-05-09T10:15:51Z")
@@ -253,3 +254,116 @@ def test_a_word_behind_a_time_is_no_zone(tmp_path: Path) -> None:
     for word in ("ERROR", "POST", "FAIL"):
         found = diagnosed(folder(tmp_path / word, journal=RACE, status=SERVES, bench=refused(f"2026-05-09 21:00:{{second}} {word}")))
         assert (str(found.cause), zones_of(found)) == ("startup-race", [])
+
+
+STARTED = """\
+2026-05-09T11:02:10{number} gpu01 systemd[1]: Started llm.service - LLM.
+2026-05-09T11:02:21{number} gpu01 python[9120]: [2026-05-09 11:02:21] server_args=ServerArgs(model_path='/m', host='0.0.0.0', port=30000)
+2026-05-09T11:02:36{number} gpu01 python[9121]: [2026-05-09 11:02:36] Load weight begin. avail mem=78.90 GB
+2026-05-09T11:03:02{number} gpu01 python[9121]: Loading safetensors checkpoint shards:  42% Completed | 6/14 [00:25<00:10,  1.10it/s]
+"""
+IN_UTC = STARTED.format(number="+0000")
+ACTIVE = "● llm.service - LLM\n     Active: active (running) since Sat 2026-05-09 {at}; {ago} ago\n   Main PID: 9120 (python)\n"
+BEGAN = clock.parse_stamp("2026-05-09T11:02:10Z")
+
+
+def again(at: str) -> str:
+    """The unit is started anew at that time."""
+    return f"2026-05-09T{at}+0000 gpu01 systemd[1]: Started llm.service - LLM.\n"
+
+
+def stopped(at: str) -> str:
+    return f"2026-05-09T{at}+0000 gpu01 systemd[1]: llm.service: Deactivated successfully.\n"
+
+
+@pytest.mark.parametrize(
+    ("journal", "at", "read"),
+    [
+        pytest.param(IN_UTC, "13:02:10 CEST", "UTC+02:00", id="east"),
+        pytest.param(IN_UTC, "12:02:10 CET", "UTC+01:00", id="one hour"),
+        pytest.param(IN_UTC, "04:02:10 PDT", "UTC-07:00", id="west"),
+        pytest.param(IN_UTC, "16:32:10 IST", "UTC+05:30", id="the one of several that fits"),
+        pytest.param(IN_UTC, "16:47:10 XJT", "UTC+05:45", id="a name that nobody knows"),
+        pytest.param(
+            IN_UTC.replace("Started llm.service - LLM.", "Started LLM."), "13:02:10 CEST", "UTC+02:00", id="by its description, as before 250"
+        ),
+        pytest.param(again("11:02:04") + stopped("11:02:06") + IN_UTC, "13:02:10 CEST", "UTC+02:00", id="started twice"),
+        pytest.param(
+            again("10:47:10") + stopped("10:50:00") + IN_UTC, "13:02:10 CEST", "UTC+02:00", id="the other is a quarter off, which the name forbids"
+        ),
+        pytest.param(IN_UTC + stopped("11:20:00") + again("11:20:09"), "13:02:10 CEST", "UTC+02:00", id="started again after the status"),
+    ],
+)
+def test_a_running_unit_is_read_by_its_start(journal: str, at: str, read: str, tmp_path: Path) -> None:
+    found = diagnosed(folder(tmp_path, journal=journal, status=ACTIVE.format(at=at, ago="1min 2s")))
+    (said,) = zones_of(found)
+    assert said.startswith(f"the times of status.txt have no zone: read as {read}, because journal.txt has the same start ")
+    assert said.endswith(": llm.service")
+
+
+def test_what_runs_for_a_minute_does_not_hang_for_two_hours(tmp_path: Path) -> None:
+    found = diagnosed(folder(tmp_path, journal=IN_UTC, status=ACTIVE.format(at="13:02:10 CEST", ago="1min 2s")))
+    assert BEGAN is not None
+    assert (str(found.health), found.started_at, found.captured_at, found.active_for_s) == ("starting", BEGAN, BEGAN + 62, 62.0)
+    assert str(found.cause) != "startup-hang"
+
+
+def test_a_unit_that_is_being_started_is_read_by_the_beginning_of_it(tmp_path: Path) -> None:
+    status = ACTIVE.format(at="13:02:10 CEST", ago="1min 2s").replace("active (running)", "activating (start)")
+    found = diagnosed(folder(tmp_path, journal=IN_UTC.replace("Started llm.service - LLM.", "Starting llm.service - LLM..."), status=status))
+    assert zones_of(found)[0].startswith("the times of status.txt have no zone: read as UTC+02:00, because")
+
+
+def test_a_journal_without_zones_is_read_by_a_status_in_utc_of_what_runs(tmp_path: Path) -> None:
+    short = "".join(
+        line.replace("2026-05-09T11", "May 09 13").replace(" [2026-05-09 11", " [2026-05-09 13") + "\n"
+        for line in STARTED.format(number="").splitlines()
+    )
+    found = diagnosed(folder(tmp_path, journal=short, status=ACTIVE.format(at="11:02:10 UTC", ago="1min 2s")))
+    assert zones_of(found)[0].startswith("the times of journal.txt have no zone: read as UTC+02:00, because status.txt has the same start")
+    assert (found.started_at, found.active_for_s) == (BEGAN, 62.0)
+
+
+def test_what_show_says_of_a_running_unit_is_read_by_its_start(tmp_path: Path) -> None:
+    show = "Id=llm.service\nLoadState=loaded\nActiveState=active\nSubState=running\nMainPID=9120\nActiveEnterTimestamp=Sat 2026-05-09 13:02:10 CEST\nExecMainStartTimestamp=Sat 2026-05-09 13:02:10 CEST\n"
+    found = diagnosed(folder(tmp_path, journal=IN_UTC, show=show))
+    assert zones_of(found)[0].startswith("the times of show.txt have no zone: read as UTC+02:00, because journal.txt has the same start")
+    assert found.started_at == BEGAN
+
+
+@pytest.mark.parametrize(
+    ("journal", "status"),
+    [
+        pytest.param(IN_UTC, ACTIVE.format(at="13:04:10 CEST", ago="1min 2s"), id="no whole quarter"),
+        pytest.param(IN_UTC, ACTIVE.format(at="14:02:10 CEST", ago="1min 2s"), id="not the offset of that name"),
+        pytest.param(IN_UTC.replace("llm.service - LLM", "chat.service - Chat"), ACTIVE.format(at="13:02:10 CEST", ago="1min 2s"), id="another unit"),
+        pytest.param(
+            again("10:47:10") + stopped("10:50:00") + IN_UTC,
+            ACTIVE.format(at="13:02:10 XJT", ago="1min 2s"),
+            id="either start, by a name that nobody knows",
+        ),
+        pytest.param(
+            IN_UTC + stopped("11:20:00") + again("11:20:09"), ACTIVE.format(at="13:02:10 CEST", ago="1h 2min"), id="started again before the status"
+        ),
+        pytest.param(
+            IN_UTC, ACTIVE.format(at="13:02:10 CEST", ago="2s").replace("active (running)", "activating (auto-restart)"), id="waits to be started"
+        ),
+        pytest.param(
+            IN_UTC.replace("Started", "Starting"), ACTIVE.format(at="13:02:10 CEST", ago="1min 2s"), id="began to start, and the status is of its end"
+        ),
+    ],
+)
+def test_without_the_start_of_what_runs_nothing_is_assumed(journal: str, status: str, tmp_path: Path) -> None:
+    assert [text for text in zones_of(diagnosed(folder(tmp_path, journal=journal, status=status))) if "because" in text] == []
+
+
+def test_times_that_contradict_each_other_give_no_duration(tmp_path: Path) -> None:
+    found = diagnosed(folder(tmp_path, journal=IN_UTC, status=ACTIVE.format(at="04:09:10 PDT", ago="1min 2s")))
+    assert (found.active_for_s, cite.age_s(found)) == (None, None)
+
+
+def test_a_journal_without_zones_is_read_by_what_runs_in_a_zone_whose_name_is_believed(tmp_path: Path) -> None:
+    kernel = "2026-05-09T13:00:00+0200 gpu01 kernel: NVRM: Xid (PCI:0000:3b:00): 13, pid=4711\n"
+    short = IN_UTC.replace("2026-05-09T11", "May 09 13").replace("+0000", "").replace("[2026-05-09 11", "[2026-05-09 13")
+    found = diagnosed(folder(tmp_path, a_journal=short, b_kernel=kernel, status=ACTIVE.format(at="13:02:10 CEST", ago="1min 2s")))
+    assert (found.started_at, len(found.lives), found.active_for_s) == (BEGAN, 1, 62.0)

@@ -32,7 +32,7 @@ from forensics.model import (
     Template,
     Warn,
 )
-from forensics.report import cite, json, ledger, text
+from forensics.report import cite, json, ledger, markdown, text
 from tests.unit.report import example
 
 BARE = Diagnosis(target="x", headline="nothing is known", health=Health.UNKNOWN, cause=Cause.UNKNOWN)
@@ -399,3 +399,20 @@ def test_the_same_log_is_not_asked_for_twice_with_two_filters() -> None:
     rivals = tuple(Hypothesis(cause=cause, status=Status.POSSIBLE, next=command) for cause, command in zip(causes, nexts, strict=True))
     report = text.render(dataclasses.replace(BARE, hypotheses=rivals))
     assert "NEXT\n  $ journalctl -k | grep -iE 'oom|killed|segfault'\n  $ journalctl -k -n 5\n" in report
+
+
+@pytest.mark.parametrize(
+    ("ready_at", "ended_at", "lived", "words"),
+    [
+        (142.0, 190.0, "1m30s", "ready after 42s"),
+        (99.0, 190.0, "1m30s", "ready after 0s"),  # stamps of two programs
+        (40.0, 190.0, "1m30s", "was ready"),
+        (40.0, 50.0, "", "was ready"),
+    ],
+)
+def test_a_life_whose_times_contradict_each_other_has_no_negative_duration(ready_at: float, ended_at: float, lived: str, words: str) -> None:
+    life = Life(index=0, started_at=100.0, ready_at=ready_at, ready=True, ended_at=ended_at, lived_s=None, end=End(kind=EndKind.UNKNOWN))
+    found = dataclasses.replace(example.died(), lives=(life, life))
+    (row, _) = text.render(found).partition("LIVES (2)\n")[2].splitlines()[:2]
+    assert row.split("UTC")[1].split(";")[0].split() == [*lived.split(), *words.split()]
+    assert ("ready after" in markdown.render(found)) is ("after" in words)
