@@ -346,7 +346,9 @@ def test_what_show_says_of_a_running_unit_is_read_by_its_start(tmp_path: Path) -
             IN_UTC + stopped("11:20:00") + again("11:20:09"), ACTIVE.format(at="13:02:10 CEST", ago="1h 2min"), id="started again before the status"
         ),
         pytest.param(
-            IN_UTC, ACTIVE.format(at="13:02:10 CEST", ago="2s").replace("active (running)", "activating (auto-restart)"), id="waits to be started"
+            IN_UTC.replace("Started", "Starting"),
+            ACTIVE.format(at="13:02:10 CEST", ago="2s").replace("active (running)", "activating (auto-restart)"),
+            id="waits to be started",
         ),
         pytest.param(
             IN_UTC.replace("Started", "Starting"), ACTIVE.format(at="13:02:10 CEST", ago="1min 2s"), id="began to start, and the status is of its end"
