@@ -14,8 +14,8 @@ from forensics.model import BenchRun, Matrix
 from forensics.model.comparison import FAILED, Comparison, Difference, Judgement
 from forensics.model.facts import NOT_SET
 from forensics.parse.called import called
+from forensics.parse.unlike import reckoned, unlike
 from forensics.ruleset.shipped import shipped_rules
-from forensics.unlike import reckoned, unlike
 
 if TYPE_CHECKING:
     from forensics.ruleset.schema import RuleSet
