@@ -335,6 +335,7 @@ def facts_of(capture: Capture, rules: RuleSet, *, unit: str | None = None, progr
 
 def _facts_of(capture: Capture, rules: RuleSet, unit: str | None, progress: Progress | None) -> tuple[Facts, Capture]:
     from forensics import parse, reading, ruleset
+    from forensics.reason import doors
 
     capture = _known_columns(parse.prepared(capture), rules)
     scanned, tails = reading.read(capture, rules, rules.prefixes, progress=progress)
@@ -345,9 +346,12 @@ def _facts_of(capture: Capture, rules: RuleSet, unit: str | None, progress: Prog
         servers = frozenset(m.id for p in rules.profiles if p.launch or p.prefixes for m in p.marks if m.from_ is Origin.SERVER and not m.library)
         owned = units.attributed(facts, marks)
         served = frozenset(s.record.unit for s in owned.seen if s.hit.rule in servers)
-        capture = replace(capture, pick=units.from_evidence(facts, marks, unit or capture.pick.asked, served=served))
-        facts = units.attributed(owned, marks, beside=capture.pick.unit)
-    elif unit is not None:
+        at = doors.doors(owned, rules, served)
+        pick = units.from_evidence(facts, marks, unit or capture.pick.asked, served=served, turned_away=doors.asked(facts, at))
+        capture = replace(capture, pick=pick)
+        return replace(units.attributed(owned, marks, beside=pick.unit), doors=at), capture
+    facts = replace(facts, doors=doors.doors(facts, rules, ()))
+    if unit is not None:
         capture = replace(capture, pick=units.replayed(capture.pick, units.full_name(unit), facts.unit_names))
     return facts, capture
 

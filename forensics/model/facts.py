@@ -263,6 +263,7 @@ class Facts(Noun):
     asked: tuple[Asked, ...] = ()
     named: tuple[Asked, ...] = ()  # units that a client's own configuration names, asked or not
     listeners: tuple[Listener, ...] | None = None
+    doors: Mapping[str, frozenset[int]] = field(default_factory=dict)  # unit that runs a known server → ports that it is known to have
     probes: tuple[Probe, ...] = ()
     gpus: tuple[Gpu, ...] = ()
     gpu_processes: tuple[GpuProcess, ...] = ()

@@ -13,6 +13,7 @@ from forensics.reason.apart import clients_apart, told_of_others
 from forensics.reason.changes import changes, undoable
 from forensics.reason.client import client_view
 from forensics.reason.clocks import on_host_clock
+from forensics.reason.doors import own_clients, told_of_them
 from forensics.reason.earlier import before_stop
 from forensics.reason.follow import follows
 from forensics.reason.good import last_good
@@ -31,7 +32,14 @@ MOST_NAMED = 8  # units that evidence speaks of, where it is silent of the one t
 
 def diagnose(facts: Facts, rules: RuleSet, capture: Capture, *, again: LookAgain | None = None) -> Diagnosis:
     """One verdict with its evidence, for the unit that the capture picked. ``again`` reads lines of two lives once more, where those have to be compared."""
-    facts = on_host_clock(facts, capture)
+    facts, others = own_clients(on_host_clock(facts, capture), capture.pick.unit)
+    asked, elsewhere = told_of_them(others)
+    found = _of_all(facts, rules, capture, again)
+    return replace(found, headline=found.headline + asked, warnings=(*elsewhere, *found.warnings)) if others else found
+
+
+def _of_all(facts: Facts, rules: RuleSet, capture: Capture, again: LookAgain | None) -> Diagnosis:
+    """The verdict with what each of several clients met."""
     told = clients_apart(facts, lambda alone: _diagnosed(alone, rules, capture, None))
     if not told:
         return _diagnosed(facts, rules, capture, again)

@@ -249,6 +249,8 @@ def _client(known: KnownFacts, rest: str) -> Value:
             return None, ()  # where only some of them have a time, what the others met is not known
         ended_at = life.ended_at
         return sum(at < ready_at if rest == "before_ready" else at >= ready_at and (ended_at is None or at <= ended_at) for at in times), ()
+    if rest == "may_have_meant":
+        return _may_have_meant(benches, known.story.unit, known.story.facts.doors), ()
     if rest == "across_restart":
         return (across_restart(known.story) if error_times(known.story.facts) else None), ()
     if rest in ("host", "port", "path", "tool"):
@@ -264,6 +266,14 @@ def _ill(benches: tuple[BenchRun, ...]) -> tuple[BenchRun, ...]:
     met = {door for b, door in zip(benches, doors, strict=True) if errors_of(b)}
     known = not any(None in door[:2] for door in doors)
     return tuple(b for b, door in zip(benches, doors, strict=True) if door in met) if met and known else benches
+
+
+def _may_have_meant(benches: tuple[BenchRun, ...], unit: str | None, doors: Mapping[str, frozenset[int]]) -> int:
+    """How many other servers those clients may have asked as well: all of them, where one names no port; else those of which no port is known."""
+    named = [b.port for b in benches]
+    if unit is None or all(port in doors.get(unit, ()) for port in named):
+        return 0
+    return sum(1 for name, ports in doors.items() if name != unit and (None in named or not ports))
 
 
 def errors_of(bench: BenchRun) -> Mapping[str, int]:

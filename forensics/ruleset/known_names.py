@@ -110,6 +110,7 @@ client.last_error_at     number  epoch  last failed request
 client.before_ready      number  count  requests that failed before the life at issue was ready
 client.after_ready       number  count  requests that failed once the life at issue was ready
 client.across_restart    bool    -      it was answered by the life before, and failed once that was stopped
+client.may_have_meant    number  count  other units with a known server that it may have asked as well: it names no port, or theirs is not known
 client.host              text    -      host that was asked
 client.port              number  -      port that was asked
 client.path              text    -      path that was asked

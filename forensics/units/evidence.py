@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
+from types import MappingProxyType
 
 from forensics.model import Coverage, Facts, MarkKind, Origin, Pick
 from forensics.units.edits import difference
@@ -11,12 +12,17 @@ from forensics.units.near import related
 from forensics.units.pick import LOGINS
 
 SERVER = 1_000_000  # votes: more than any number of lines about another unit
+ASKED = 10 * SERVER
+NOBODY: Mapping[str, int] = MappingProxyType({})
 
 
-def from_evidence(facts: Facts, marks: Mapping[str, MarkKind], unit: str | None, *, served: Container[str] = ()) -> Pick:
+def from_evidence(
+    facts: Facts, marks: Mapping[str, MarkKind], unit: str | None, *, served: Container[str] = (), turned_away: Mapping[str, int] = NOBODY
+) -> Pick:
     """Which unit files are about: the one asked for, if the evidence knows it or a near name; else the one it speaks of most.
 
-    ``marks``: what a rule's id marks; ``served``: the units that run a server which this program knows.
+    ``marks``: what a rule's id marks; ``served``: the units that run a server which this program knows; ``turned_away``: those at
+    whose port a client failed, and that port: who comes with such a client comes for what it asked.
     """
     asked = (unit if unit in facts.units else full_name(unit)) if unit else None
     if asked is not None:
@@ -25,6 +31,8 @@ def from_evidence(facts: Facts, marks: Mapping[str, MarkKind], unit: str | None,
         if state.load == "not-found" and (meant := related(name, facts.unit_names).meant) is not None:
             return Pick(asked=name, unit=meant, how="mistyped", why=difference(name, meant))  # looked for in vain by whoever saved this
     told = _votes(facts, marks, served)
+    for name in turned_away:
+        told[name] = told.get(name, 0) + ASKED
     votes = {name: count for name, count in told.items() if count}
     if not votes:
         names = [name for name in facts.unit_names if told.get(name) != 0]
@@ -36,7 +44,7 @@ def from_evidence(facts: Facts, marks: Mapping[str, MarkKind], unit: str | None,
     others = tuple(n for n in votes if n != best)
     tied = sum(count == votes[best] for count in votes.values()) > 1
     most = "it is the first of those of which the evidence says most" if tied else "the evidence says most of it"
-    why = "it runs a known server" if votes[best] >= SERVER else most
+    why = f"a client failed at its port {turned_away[best]}" if best in turned_away else "it runs a known server" if votes[best] >= SERVER else most
     return Pick(unit=best, how="evidence", why=why, candidates=others)
 
 

@@ -155,3 +155,71 @@ def test_but_the_client_of_that_server_is_about_the_server(tmp_path: Path) -> No
     late = REFUSED.replace("10:00:1", "10:03:1").replace("ERROR request", "ERROR http://gpu01:8000/v1/completions request")
     found = diagnosed(folder(tmp_path, journal=text, bench=late))
     assert (found.unit, str(found.cause)) == ("sglang-qwen.service", "wrong-endpoint")
+
+
+def two_servers(*, loading: int = 30001, dies: bool = False) -> str:
+    """A server that is ready at port 30000, and five minutes later another that loads for another port, and may die of it."""
+    ready = server("sglang-a.service", 4711, dies=False)
+    second = [(at, who, text.replace("port=30000", f"port={loading}")) for at, who, text in server("sglang-b.service", 4900, 5)]
+    return journal(*ready, *(second if dies else second[:3]))
+
+
+def refused_at(port: int | None, at: str = "10:05:1") -> str:
+    where = f"http://gpu01:{port}/v1/completions " if port else ""
+    return REFUSED.replace("10:00:1", at).replace("ERROR request", f"ERROR {where}request")
+
+
+def status_of(unit: str, pid: int, port: int) -> str:
+    return (
+        f"● {unit} - SGLang Qwen\n     Loaded: loaded (/etc/systemd/system/{unit}; enabled; preset: enabled)\n"
+        f"     Active: active (running) since Mon 2026-11-30 10:00:00 UTC; 6min ago\n   Main PID: {pid} (python)\n"
+        f"     CGroup: /system.slice/{unit}\n             └─{pid} /opt/bin/python -m sglang.launch_server --model-path /models/Qwen3-32B --port {port}\n"
+    )
+
+
+def test_a_client_is_about_the_unit_whose_port_it_asked(tmp_path: Path) -> None:
+    found = diagnosed(folder(tmp_path, journal=two_servers(), bench=refused_at(30001)))
+    assert (found.unit, str(found.cause), str(found.phase)) == ("sglang-b.service", "startup-race", "weights")
+    assert str(diagnosed(folder(tmp_path / "named", journal=two_servers(), bench=refused_at(30001)), unit="sglang-b").cause) == "startup-race"
+
+
+def test_the_port_is_known_by_a_command_line_where_no_log_tells_it(tmp_path: Path) -> None:
+    text = two_servers().replace(", port=30001", "")
+    status = {"status_a": status_of("sglang-a.service", 4711, 30000), "status_b": status_of("sglang-b.service", 4900, 30001)}
+    found = diagnosed(folder(tmp_path, journal=text, bench=refused_at(30001), **status))
+    assert (found.unit, str(found.cause)) == ("sglang-b.service", "startup-race")
+
+
+def test_the_death_of_another_server_is_no_reason_why_a_client_of_this_one_was_refused(tmp_path: Path) -> None:
+    found = diagnosed(folder(tmp_path, journal=two_servers(dies=True), bench=refused_at(30000, "10:00:1")))
+    assert (found.unit, str(found.cause), str(found.health)) == ("sglang-a.service", "startup-race", "healthy")
+    assert [w.kind for w in found.warnings] == ["also-failed"]
+
+
+def test_of_a_unit_that_was_named_the_client_of_another_says_nothing(tmp_path: Path) -> None:
+    dead = diagnosed(folder(tmp_path, journal=two_servers(dies=True), bench=refused_at(30000, "10:06:1")), unit="sglang-b")
+    assert (str(dead.cause), dead.client) == ("gpu-oom-init", None)
+    assert dead.headline.endswith("; the client that failed asked sglang-a.service")
+    (told,) = [w.text for w in dead.warnings if w.kind == "other-client"]
+    assert told == "bench.txt failed at port 30000, which is sglang-a.service's: what it met is told with --unit sglang-a.service"
+    well = diagnosed(folder(tmp_path / "well", journal=two_servers(), bench=refused_at(30001)), unit="sglang-a")
+    assert (str(well.cause), well.client) == ("healthy", None)
+
+
+def test_a_client_that_asked_again_until_it_was_answered_does_not_hide_the_server_that_died(tmp_path: Path) -> None:
+    again = "".join(f"2026-11-30 10:01:{n:02d} ready check http://gpu01:30000/v1/models -> 200 OK\n" for n in range(3))
+    result = "============ Serving Benchmark Result ============\nSuccessful requests:                     50\nFailed requests:                         0\n"
+    bench = refused_at(30000, "10:00:1") + again + result
+    found = diagnosed(folder(tmp_path, journal=two_servers(dies=True), bench=bench))
+    assert (found.unit, str(found.cause)) == ("sglang-b.service", "gpu-oom-init")
+
+
+@pytest.mark.parametrize(
+    ("second", "port", "status"),
+    [(True, None, "possible"), (False, None, "supported"), (True, 30007, "supported")],
+    ids=["two servers and no port", "one server and no port", "a port that neither has"],
+)
+def test_which_of_two_servers_a_client_asked_is_not_known_where_it_names_no_port(second: bool, port: int | None, status: str, tmp_path: Path) -> None:
+    text = two_servers() if second else journal(*server("sglang-a.service", 4711, dies=False))
+    found = diagnosed(folder(tmp_path, journal=text, bench=refused_at(port)))
+    assert (found.unit, str(found.cause), str(found.status)) == ("sglang-a.service", "wrong-endpoint", status)
