@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from forensics.model import ANY_CLIENT, Coverage, Facts, Life, MaterialKind, Origin, PartKind, Signal
@@ -14,6 +15,7 @@ from forensics.ruleset.schema import Rule, RuleSet
 from forensics.ruleset.sequence import within
 
 _ASKING = ("seen(", "before(", "after(", "within(")  # how a rule asks for others; parsing every condition would cost more than all else here
+ASKS = ("POST", "PUT")  # with a body: to look at a page, a state or a list is no work
 _OF_LIFE: Mapping[str, Callable[[Life], object | None]] = {
     # what a life has not said it may have said before the evidence begins
     "listening": lambda life: life.listening or None,
@@ -46,6 +48,21 @@ class Around(NamedTuple):
     rules: RuleSet
     lives: tuple[Life, ...]
     placed: Sequence[Placed]
+    not_found: Mapping[int, float] = MappingProxyType({})  # life → share of its requests that were answered 404
+
+
+def not_found(placed: Sequence[Placed], lives: Sequence[Life]) -> Mapping[int, float]:
+    """Of each life the share of what it was asked to do, once it was ready, that it answered with 404, among that and what it did; no share where it tells of neither."""
+    told: dict[int, list[bool]] = {}
+    for one in placed:
+        captures = one.seen.hit.captures
+        status = captures.get("answered", "")
+        if captures.get("method") not in ASKS or not (status == "404" or status.startswith("2")):
+            continue
+        ready_at, at = lives[one.life].ready_at, one.seen.record.at
+        if ready_at is None or at is None or at >= ready_at:  # its own warm-up is nobody's request
+            told.setdefault(one.life, []).append(status == "404")
+    return {life: sum(answers) / len(answers) for life, answers in told.items()}
 
 
 def argument(life: Life, name: str) -> object | None:
@@ -93,6 +110,8 @@ def holds(rule: Rule, placed: Placed, around: Around, signals: Sequence[Signal])
             return _of_hit(rule, placed, rest)
         if family == "argv" or name.startswith("life.argv."):
             return argument(life, rest.removeprefix("argv."))
+        if family == "client":
+            return _of_clients(rest, around.facts)
         return _of_life(rest, life, around) if family == "life" else _of_evidence(rest, around.facts)
 
     return condition.parse(rule.where).evaluate(lookup) is not False
@@ -125,8 +144,15 @@ def _of_hit(rule: Rule, placed: Placed, name: str) -> object | None:
 def _of_life(name: str, life: Life, around: Around) -> object | None:
     if name == "count":
         return len(around.lives)
+    if name == "not_found_share":
+        return around.not_found.get(life.index)
     compute = _OF_LIFE.get(name)
     return compute(life) if compute else None
+
+
+def _of_clients(name: str, facts: Facts) -> object | None:
+    """How often clients met a kind of error; 0 where nobody tells."""
+    return sum(bench.errors.get(name.replace("_", "-"), 0) for bench in facts.benches) if name.startswith("http_") else None
 
 
 def _of_evidence(name: str, facts: Facts) -> object | None:

@@ -14,7 +14,7 @@ from forensics.reason.decoded import intervals
 from forensics.reason.drafted import Drafted, drafted
 from forensics.reason.figures import whole
 from forensics.reason.issue import error_times, failed
-from forensics.reason.join import argument, lines_of, printed
+from forensics.reason.join import argument, lines_of, not_found, printed
 from forensics.reason.manager import kind_of
 from forensics.reason.memory import Budget, budget
 from forensics.reason.place import Story
@@ -176,6 +176,7 @@ def _life(known: KnownFacts, rest: str) -> Value:
         "version": life.version,
         "server": life.server,
         "port": _port(story),
+        "not_found_share": not_found(story.placed, story.lives).get(life.index) if rest == "not_found_share" else None,
         "opened": bool(life.arguments) or None,
         "count": len(story.lives),
         "failed_count": sum(failed(x) for x in story.lives),

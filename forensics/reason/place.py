@@ -29,7 +29,7 @@ from forensics.reason.ends import end_of
 from forensics.reason.figures import whole
 from forensics.reason.glued import glued, of_another
 from forensics.reason.issue import Choice, life_at_issue
-from forensics.reason.join import Around, picked
+from forensics.reason.join import Around, not_found, picked
 from forensics.reason.lives import Fold, Placed, another, cascaded, fold
 from forensics.reason.signals import signals
 from forensics.reason.startup import SET_BACK_S
@@ -130,7 +130,7 @@ def story_of(
             lives=lives, facts=facts, at=at, known_server=profile is not None, told=told, by_itself=by_itself, unheard=unheard, half_heard=half_heard
         )
     )
-    found = signals(Around(facts=facts, rules=rules, lives=lives, placed=folded.placed))
+    found = signals(Around(facts=facts, rules=rules, lives=lives, placed=folded.placed, not_found=not_found(folded.placed, lives)))
     return Story(
         facts=facts,
         rules=rules,

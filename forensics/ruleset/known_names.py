@@ -76,6 +76,7 @@ life.end.signal          text    -      SIGKILL, …
 life.end.status          number  -      exit status
 life.end.result          text    -      systemd's word
 life.port                number  -      where it listens: as it said, else as it was told, else the server's default
+life.not_found_share     number  share  of the requests with a body that it answered 404 or well since it was ready, those answered 404, 0 … 1
 life.phase               text    -      the start-up phase it is or ended in
 life.progress            number  share  done of the phase, 0 … 1
 life.progress_age_s      number  s      since the last sign of progress
@@ -223,6 +224,7 @@ OF_A_HIT: Mapping[str, Fact] = {
 # facts that are known where a line is placed: of its own life, which need not be the life at issue
 _IN_WHERE = """
     life.alive life.listening life.ready life.served life.stop_asked life.count life.lived_s life.started_at life.listening_at life.ready_at life.ended_at
+    life.not_found_share client.http_404
     life.end.kind life.end.by life.end.signal life.end.status life.end.result life.phase life.progress life.pids life.server life.version
     evidence.journal evidence.status evidence.kernel evidence.log evidence.bench evidence.server_lines evidence.systemd_lines
 """
