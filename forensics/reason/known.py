@@ -176,6 +176,7 @@ def _life(known: KnownFacts, rest: str) -> Value:
         "version": life.version,
         "server": life.server,
         "port": _port(story),
+        "address": _address(story) if rest == "address" else None,
         "not_found_share": not_found(story.placed, story.lives).get(life.index) if rest == "not_found_share" else None,
         "opened": bool(life.arguments) or None,
         "count": len(story.lives),
@@ -194,6 +195,16 @@ def _port(story: Story) -> int | None:
     said = [p.seen.hit.captures["port"] for p in story.marks if "port" in p.seen.hit.captures]
     port = whole(said[-1]) if said else None
     return port if port is not None else door.port_of(story)
+
+
+def _address(story: Story) -> str | None:
+    """The address that it listens on: as it said, else as the list of sockets has it, else as it was told."""
+    said = [p.seen.hit.captures["address"] for p in story.marks if p.seen.hit.captures.get("address")]
+    port = _port(story)
+    there = {listener.address for listener in story.facts.listeners or () if listener.port == port}
+    told = argument(story.issue, "host")
+    found = said[-1] if said else there.pop() if len(there) == 1 else told if isinstance(told, str) else None
+    return found.strip("[]") if found else None
 
 
 def _stalled(story: Story, age: float | None) -> bool | None:

@@ -76,6 +76,7 @@ life.end.signal          text    -      SIGKILL, …
 life.end.status          number  -      exit status
 life.end.result          text    -      systemd's word
 life.port                number  -      where it listens: as it said, else as it was told, else the server's default
+life.address             text    -      the address that it listens on: as it said, else as a list of sockets has it, else as it was told
 life.not_found_share     number  share  of the requests with a body that it answered 404 or well since it was ready, those answered 404, 0 … 1
 life.phase               text    -      the start-up phase it is or ended in
 life.progress            number  share  done of the phase, 0 … 1
