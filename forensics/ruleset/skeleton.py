@@ -8,12 +8,12 @@ from dataclasses import dataclass
 
 from forensics.errors import UsageError
 from forensics.model import Frame, Noun, Origin, Role
-from forensics.redact import MASK
 from forensics.ruleset.anchors import shape
 from forensics.ruleset.expressions import slow
 from forensics.ruleset.scan import MAX_TEXT, Matcher
 from forensics.ruleset.schema import Rule, RuleSet
 
+MASK = "[masked]"  # what stands in a line in place of a secret, as redact writes it
 _MOST_TEXT = 600  # characters of the line that the expression asks for
 _MOST_CAPTURES = 4
 _HEAD = 200  # how far into a line the message may begin

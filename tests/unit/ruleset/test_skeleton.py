@@ -9,13 +9,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from forensics import redact
 from forensics.errors import UsageError
 from forensics.model import Origin
 from forensics.ruleset import RuleSet
 from forensics.ruleset.lint import lint
 from forensics.ruleset.loading import load, read
 from forensics.ruleset.schema import Rule
-from forensics.ruleset.skeleton import profile_skeleton, rule_skeleton
+from forensics.ruleset.skeleton import MASK, profile_skeleton, rule_skeleton
 
 NONE = RuleSet(rules=(), profiles=())
 SHIPPED = load()
@@ -68,6 +69,12 @@ def test_numbers_paths_and_sizes_become_captures_that_the_text_uses(tmp_path: Pa
     assert found.groupdict() == {"number": "12", "path": "/srv/y.bin", "size": "3 MiB"}
     assert "{number}" in rule.says
     assert "{path}" in rule.says
+
+
+def test_a_masked_secret_is_anything(tmp_path: Path) -> None:
+    assert MASK == redact.MASK
+    rule = _rule(rule_skeleton("hub refused hf_[masked] of acme", NONE, printed="hub refused hf_a1b2c3 of acme"), tmp_path / "x.yaml", NONE)
+    assert re.search(rule.line or "", "hub refused hf_9z8y7x of acme")
 
 
 def test_a_stamp_and_a_level_are_not_asked_for(tmp_path: Path) -> None:
