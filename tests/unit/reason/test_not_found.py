@@ -29,7 +29,8 @@ def asked(*answers: tuple[str, int]) -> str:
 
 def of_gin(*answers: tuple[str, int]) -> str:
     return GIN + "".join(
-        f'[GIN] 2026/11/29 - 20:41:{n:02d} | {status} |      12.5µs |       10.0.0.9 | POST     "{path}"\n' for n, (path, status) in enumerate(answers)
+        f'[GIN] 2026/11/29 - 20:41:{n:02d} | {status} |      12.5µs |       10.0.0.9 | POST     "{path}"\n'
+        for n, (path, status) in enumerate(answers)
     )
 
 
