@@ -253,7 +253,8 @@ def _add_starts(
         if own or zone is not None:
             for events in bare.values():
                 lines = [at for line, times in events.items() if _is_start(line, verb, state) for at in times]
-                if (at := _meant(lines, since, state, ())) is not None:
+                at = _meant(lines, since, state, ())
+                if at is not None and not _after_the_look(events, since - at, since, state):
                     events.setdefault(event, set()).add(at)
                     _put(zoned, event, since, state.source)
         else:
@@ -263,6 +264,12 @@ def _add_starts(
             if (at := _meant(places, since, state, offsets)) is not None:
                 _put(zoned, event, at, places[at])
                 bare.setdefault(state.source, {}).setdefault(event, set()).add(since)
+
+
+def _after_the_look(events: Mapping[Event, set[float]], by_s: float, since: float, state: UnitState) -> bool:
+    """Whether a log, moved by so much, would go on long after the state was asked for: then its clock was set while the unit ran, and its zone is no other."""
+    latest = max((at for times in events.values() for at in times), default=since)
+    return state.ago_s is None or latest + by_s > since + state.ago_s + _STEP_S
 
 
 def _start_verb(state: UnitState) -> str:
