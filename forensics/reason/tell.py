@@ -88,7 +88,7 @@ def _unseen_now(story: Story, verdict: Verdict, last: Life) -> Health:
             Cause.MISTYPED_UNIT,
             Cause.EVIDENCE_MISSING,
         )
-        and not all(is_quoted(story, s) for s in verdict.signals)
+        and not (verdict.signals and all(is_quoted(story, s) for s in verdict.signals))
     ):
         return gone
     if verdict.by == "mechanism" and verdict.cause in (Cause.SIGNAL_DEATH, Cause.EXIT_CODE_DEATH):
